@@ -1,0 +1,61 @@
+"""`signoff`: finds the command, and turns what goes wrong into one clear message and an exit code."""
+
+import sys
+from collections.abc import Mapping
+from typing import NoReturn
+
+from signoff import __version__
+
+USAGE_EXIT = 2
+INTERRUPTED_EXIT = 130
+
+COMMANDS: Mapping[str, tuple[str, str]] = {
+    "init": ("signoff.cli.init", "Propose checks for this project and write signoff.toml."),
+    "run": ("signoff.cli.run", "Run an agent until the host has verified its work."),
+    "check": ("signoff.cli.check", "Take the checks of the contract once."),
+    "runs": ("signoff.cli.runs", "List the runs of this project."),
+    "show": ("signoff.cli.show", "Show what happened in a run."),
+    "receipt": ("signoff.cli.receipt", "Verify a receipt against the files it names."),
+    "doctor": ("signoff.cli.doctor", "Say what is wrong with this set-up and how to mend it."),
+    "completion": ("signoff.cli.completion", "Print the shell's completion script."),
+}
+
+
+def main() -> NoReturn:
+    """Run the command line and exit."""
+    # Before anything heavy: scripts ask for the version often.
+    if sys.argv[1:] in (["--version"], ["-V"]):
+        sys.stdout.write(f"signoff {__version__}\n")
+        sys.exit(0)
+    sys.exit(_run())
+
+
+def _run() -> int:
+    import click
+
+    from signoff.cli.group import build_group
+    from signoff.errors import SignoffError
+
+    if sys.platform == "win32":
+        sys.stderr.write("signoff: Windows is not supported natively; nothing was started; run it in WSL\n")
+        return USAGE_EXIT
+    try:
+        code = build_group().main(args=sys.argv[1:], prog_name="signoff", standalone_mode=False)
+        sys.stdout.flush()
+    except click.exceptions.Exit as ending:
+        return ending.exit_code
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except SignoffError as error:
+        from signoff.cli.output import report
+
+        report(str(error))
+        return USAGE_EXIT
+    except (click.Abort, KeyboardInterrupt):
+        return INTERRUPTED_EXIT
+    except BrokenPipeError:
+        # The reader went away (`| head`): there is nobody to tell, and Python must not try again at exit.
+        sys.stdout = None
+        return 1
+    return code if isinstance(code, int) else 0

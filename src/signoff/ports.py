@@ -1,0 +1,92 @@
+"""The doers that a run needs, as Protocols of one to five methods. Implemented without inheriting.
+
+Only shapes belong here: no defaults, no code.
+"""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from signoff.core.completion.contract import ValidationCommand
+from signoff.core.completion.evidence import CheckEvidence, Picture
+from signoff.core.goal.decisions import Decision, RunAgent
+from signoff.core.goal.events import AgentOutcome, Event, Role, Stage
+from signoff.core.journal import Record, RunEnds
+from signoff.core.values import Moment
+
+
+class Clock(Protocol):
+    """Says when it is, on a clock that never jumps and as a wall time derived from it."""
+
+    def now(self) -> Moment:
+        """Return the present moment."""
+        ...
+
+
+class Store(Protocol):
+    """Keeps journals. A record that `append` has returned for survives the process."""
+
+    async def append(self, record: Record) -> None:
+        """Write the next record of a run; raise `JournalConflict` when its number is taken or leaves a gap."""
+        ...
+
+    async def read(self, run_id: str) -> tuple[Record, ...]:
+        """Return the records of a run in order; empty when there is no such run. Checks the chain."""
+        ...
+
+    async def runs(self) -> tuple[RunEnds, ...]:
+        """Return the ends of every run, the run that began last first."""
+        ...
+
+    async def close(self) -> None:
+        """Let go of the store; afterwards every other call raises `StoreError`."""
+        ...
+
+
+class Verifier(Protocol):
+    """Gathers evidence about one workspace; judges nothing."""
+
+    async def check(
+        self, command: ValidationCommand, *, stage: Stage, timeout_seconds: float, deadline_bound: bool
+    ) -> CheckEvidence:
+        """Run one validation command to its end."""
+        ...
+
+    async def picture(self, role: Role) -> Picture:
+        """Look at the workspace, its artifacts, immutable inputs and control files."""
+        ...
+
+
+class AgentRunner(Protocol):
+    """Runs the agent once."""
+
+    async def run(self, decision: RunAgent) -> AgentOutcome:
+        """Give the agent its goal and feedback, and return when its process tree has ended."""
+        ...
+
+
+class ReceiptWriter(Protocol):
+    """Writes the statement of a verdict to a place outside the workspace, or where the user said."""
+
+    async def write(self, statement: bytes) -> tuple[str, str]:
+        """Return the receipt's path and the digest of its bytes; leave nothing behind when cancelled."""
+        ...
+
+
+class Listener(Protocol):
+    """Is told what happens; can change nothing."""
+
+    def told(self, event: Event, decisions: Sequence[Decision]) -> None:
+        """Hear an event, after it was journaled, and what follows from it."""
+        ...
+
+
+__all__ = [
+    "AgentRunner",
+    "Clock",
+    "Listener",
+    "ReceiptWriter",
+    "Record",
+    "RunEnds",
+    "Store",
+    "Verifier",
+]

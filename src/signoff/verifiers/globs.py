@@ -1,0 +1,65 @@
+"""Patterns of the gitignore dialect, for paths relative to the workspace. Text only: no file is looked at."""
+
+import re
+from collections.abc import Callable, Iterable
+from typing import TypeAlias
+
+from pathspec import GitIgnoreSpec, RegexPattern
+
+from signoff.errors import ConfigError
+
+Matcher: TypeAlias = Callable[[str], bool]
+"""Says whether a path is meant. A folder means all below it, so only paths of files are asked about."""
+
+
+def matcher(patterns: Iterable[str], *, what: str) -> Matcher:
+    """Return what tells whether a path is meant by the patterns, of which a later one wins over an earlier one.
+
+    Raises `ConfigError`, naming `what`, for a pattern that is none.
+    """
+    lines = [_line(pattern, what) for pattern in patterns]
+    if not lines:
+        return _nothing
+    try:
+        # One backend whatever is installed beside it: the others differ in what they do with names that are no UTF-8.
+        spec = GitIgnoreSpec.from_lines(lines, backend="simple")
+    except (ValueError, re.error) as error:
+        raise ConfigError(f"{what} holds no usable pattern: {error}; nothing was started; correct it.") from error
+    if len(spec.patterns) == 1:
+        return _one(spec.patterns[0])
+
+    def matches(path: str) -> bool:
+        return spec.match_file(_on_one_line(path))
+
+    return matches
+
+
+def _one(pattern: RegexPattern) -> Matcher:
+    """Return what a single pattern means, without the cost of weighing several."""
+    if not pattern.include or pattern.regex is None:
+        return _nothing
+    match = pattern.regex.match
+
+    def matches(path: str) -> bool:
+        return match(path.replace("\n", "\0") if "\n" in path else path) is not None
+
+    return matches
+
+
+def _nothing(_path: str) -> bool:
+    return False
+
+
+def _line(pattern: str, what: str) -> str:
+    if "\0" in pattern:
+        raise ConfigError(f"{what} holds a pattern with a NUL character; nothing was started; remove the character.")
+    line = _on_one_line(pattern)
+    return line[1:] if line.startswith("./") else line
+
+
+def _on_one_line(text: str) -> str:
+    """The text with NUL for every newline: in the patterns' regular expressions `.` and `$` treat newlines apart.
+
+    A folder named with a newline would otherwise hide what is below it from `tests/`. No path and no pattern holds NUL.
+    """
+    return text.replace("\n", "\0") if "\n" in text else text

@@ -1,0 +1,58 @@
+"""Walks a folder: every file below it that counts, without following a link and without recursion.
+
+Only finding belongs here; what is found is read elsewhere. A folder is opened by a name that is no link, and its files
+are reached through that descriptor, so that a folder put in its place meanwhile is not read for it.
+"""
+
+import os
+from collections.abc import Collection, Generator, Iterator
+from typing import TypeAlias
+
+from signoff.verifiers.left_out import file_left_out, folder_left_out
+
+Found: TypeAlias = "tuple[str, os.DirEntry[str] | None, int]"
+"""Path below the root, with `/`; its entry; the descriptor of its folder, open until the next one is asked for.
+
+A folder that cannot be read comes as itself, without an entry and without a descriptor (-1).
+"""
+
+OPEN_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+"""Never through a link, and never waiting for the other end of a FIFO."""
+
+
+def walk(root: str, *, own: Collection[str] = ()) -> Generator[Found]:
+    """Yield all but folders, caches, version control and the paths in `own`; nothing when there is no such folder.
+
+    Links, FIFOs, sockets and devices are yielded like files. Raises `OSError` when the root itself cannot be read.
+    """
+    todo = [""]
+    while todo:
+        folder = todo.pop()
+        try:
+            fd = os.open(f"{root}/{folder}" if folder else root, OPEN_FLAGS | os.O_DIRECTORY)
+        except (FileNotFoundError, NotADirectoryError):
+            continue  # gone since its name was read
+        except OSError:
+            if not folder:
+                raise
+            yield folder.rstrip("/"), None, -1
+            continue
+        try:
+            yield from _files(fd, folder, own=own, todo=todo)
+        finally:
+            os.close(fd)
+
+
+def _files(fd: int, folder: str, *, own: Collection[str], todo: list[str]) -> Iterator[Found]:
+    above = folder.rstrip("/").rpartition("/")[2]
+    with os.scandir(fd) as entries:
+        for entry in entries:
+            name = entry.name
+            path = folder + name
+            if path in own:
+                continue
+            if not entry.is_dir(follow_symlinks=False):
+                if not file_left_out(name):
+                    yield path, entry, fd
+            elif not folder_left_out(name, above=above):
+                todo.append(path + "/")
