@@ -1,6 +1,7 @@
 """`signoff doctor`: what is wrong with this set-up, and how to mend it. Runs no command of the project."""
 
 import os
+import platform
 import shutil
 import sqlite3
 import sys
@@ -72,9 +73,10 @@ def _python() -> Item:
 
 
 def _platform() -> Item:
-    if sys.platform == "linux":
+    system = platform.system()
+    if system == "Linux":
         return Item(name="platform", state="ok", detail="linux")
-    detail = f"{sys.platform}: processes that hold a check's output cannot be named here"
+    detail = f"{system}: processes that hold a check's output cannot be named here"
     return Item(name="platform", state="warning", detail=detail)
 
 

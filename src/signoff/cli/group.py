@@ -8,10 +8,21 @@ import click
 
 from signoff.cli.main import COMMANDS
 
-_EXAMPLE = 'Example:\n  signoff run --verify "pytest -q" "Make the tests pass" -- my-agent {prompt}'
+
+class Group(click.Group):
+    """A group of commands which shows one example."""
+
+    def __init__(self, *args: object, example: str = "", **rest: object) -> None:
+        super().__init__(*args, **rest)  # type: ignore[arg-type]
+        self.example = example
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the example as it is typed."""
+        del ctx
+        _write_example(formatter, self.example)
 
 
-class LazyGroup(click.Group):
+class LazyGroup(Group):
     """A group whose commands are imported when they are used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -79,8 +90,7 @@ class Command(click.Command):
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the example as it is typed."""
         del ctx
-        if self.example:
-            formatter.write(f"\nExample:\n  {self.example}\n")
+        _write_example(formatter, self.example)
 
 
 def build_group() -> click.Group:
@@ -88,7 +98,7 @@ def build_group() -> click.Group:
     return LazyGroup(
         "signoff",
         help="An agent says it is done; the host signs off.",
-        epilog="",
+        example='signoff run --verify "pytest -q" "Make the tests pass" -- my-agent {prompt}',
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
         params=[
             click.Option(
@@ -101,6 +111,11 @@ def build_group() -> click.Group:
             )
         ],
     )
+
+
+def _write_example(formatter: click.HelpFormatter, example: str) -> None:
+    if example:
+        formatter.write(f"\nExample:\n  {example}\n")
 
 
 def _help_all(ctx: click.Context, param: click.Parameter, value: object) -> None:

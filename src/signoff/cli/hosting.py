@@ -33,7 +33,7 @@ from signoff.runtime.clock import HostClock
 from signoff.runtime.command_agent import AgentOptions, CommandAgent, require_usable
 from signoff.runtime.goal import Doers, GoalEnd, GoalRun
 from signoff.stores.sql import SqliteStore
-from signoff.verifiers import HostVerifier, WorkspaceOptions, require_matches
+from signoff.verifiers import HostVerifier, WorkspaceOptions, require_matches, unguarded_programs
 
 
 class _NoAgent:
@@ -74,7 +74,8 @@ def host(configuration: Configuration, kind: Kind, *, receipt: str | None, as_js
         folder=folder,
         receipt=receipt or os.path.join(folder.path, "receipt.json"),  # noqa: PTH118 - text, no path
     )
-    for note in (*configuration.notes, *project.notes):
+    unguarded = unguarded_programs(configuration.root, configuration.contract) if kind is Kind.RUN else ()
+    for note in (*configuration.notes, *project.notes, *unguarded):
         report(f"note: {note}")
     shown, lines = stderr_display(environment_ci="CI" in os.environ)
     try:

@@ -1,5 +1,8 @@
 """`signoff`: finds the command, and turns what goes wrong into one clear message and an exit code."""
 
+import contextlib
+import io
+import os
 import sys
 from collections.abc import Mapping
 from typing import NoReturn
@@ -23,11 +26,27 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
 
 def main() -> NoReturn:
     """Run the command line and exit."""
+    _prepare_streams()
     # Before anything heavy: scripts ask for the version often.
     if sys.argv[1:] in (["--version"], ["-V"]):
         sys.stdout.write(f"signoff {__version__}\n")
         sys.exit(0)
     sys.exit(_run())
+
+
+def _prepare_streams() -> None:
+    """Open what the caller has closed, and let no character be one that cannot be written."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            # The lowest free number is this one; left free, it would go to the store, and words be written into it.
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # noqa: FBT003 - its only parameter
+    sys.stdin = sys.stdin or os.fdopen(0, "r", closefd=False)
+    sys.stdout = sys.stdout or os.fdopen(1, "w", closefd=False)
+    sys.stderr = sys.stderr or os.fdopen(2, "w", closefd=False)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
 
 
 def _run() -> int:
@@ -45,7 +64,8 @@ def _run() -> int:
     except click.exceptions.Exit as ending:
         return ending.exit_code
     except click.ClickException as error:
-        error.show()
+        with contextlib.suppress(OSError):
+            error.show()
         return error.exit_code
     except SignoffError as error:
         from signoff.cli.output import report
@@ -56,6 +76,12 @@ def _run() -> int:
         return INTERRUPTED_EXIT
     except BrokenPipeError:
         # The reader went away (`| head`): there is nobody to tell, and Python must not try again at exit.
+        sys.stdout = None
+        return 1
+    except OSError as error:
+        from signoff.cli.output import report
+
+        report(f"the answer could not be given: {error}; mend that and ask again (`signoff show latest`: the last run)")
         sys.stdout = None
         return 1
     return code if isinstance(code, int) else 0

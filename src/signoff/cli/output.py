@@ -1,5 +1,6 @@
 """Words to people: messages on stderr, results on stdout, colours only on a terminal."""
 
+import contextlib
 import os
 import sys
 from collections.abc import Iterator
@@ -23,9 +24,10 @@ _RED = "31"
 
 
 def report(message: str) -> None:
-    """Write one message to stderr."""
-    sys.stderr.write(f"signoff: {message}\n")
-    sys.stderr.flush()
+    """Write one message to stderr; when that cannot be done, there is nobody to tell, and nothing ends for it."""
+    with contextlib.suppress(OSError):
+        sys.stderr.write(f"signoff: {message}\n")
+        sys.stderr.flush()
 
 
 def coloured(text: str, colour: str) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 import msgspec
 
-from signoff.cli.group import Command
+from signoff.cli.group import Command, Group
 from signoff.core.completion.contract import Artifact
 from signoff.core.completion.evidence import FileKind
 from signoff.core.receipt import TREE, Statement, Subject, inconsistencies, read_statement
@@ -102,6 +102,7 @@ def _lines(result: Verified, statement: Statement) -> list[str]:
 _verify = Command(
     "verify",
     callback=verify,
+    short_help="Hold a receipt against the files it names.",
     help="Hold the receipt FILE against itself and the files it names: 0 all holds, 1 something differs, 2 unreadable.",
     params=[
         click.Argument(["file"]),
@@ -111,4 +112,9 @@ _verify = Command(
     ],
     example="signoff receipt verify receipt.json --root .",
 )
-command = click.Group("receipt", commands={"verify": _verify}, help="Verify a receipt against the files it names.")
+command = Group(
+    "receipt",
+    commands={"verify": _verify},
+    help="Verify a receipt against the files it names.",
+    example="signoff receipt verify receipt.json --root .",
+)

@@ -117,6 +117,11 @@ def _warnings(state: GoalState, verdict: Verdict, store_lost: str) -> list[str]:
         found.append(f"the agent exited with {code}, but every check passed; --strict-exit makes that a failure")
     if state.agent is not None and state.agent.error:
         found.append(f"the agent: {state.agent.error}")
+    if state.after_agent is not None and state.after_agent.shared_with:
+        others = ", ".join(state.after_agent.shared_with)
+        found.append(
+            f"other runs were live in this workspace ({others}); changes made meanwhile count for none of them"
+        )
     if state.receipt_error:
         found.append(f"no receipt: {state.receipt_error}")
     if store_lost:

@@ -91,8 +91,10 @@ command = Command(
     callback=runs,
     help="List the runs of this project, the latest first.",
     params=[
-        click.Option(["--cwd"], help="The project's folder (default: this one)."),
-        click.Option(["--limit"], type=click.IntRange(min=1), default=20, show_default=True, help="How many."),
+        click.Option(["--cwd"], metavar="DIR", help="The project's folder (default: this one)."),
+        click.Option(
+            ["--limit"], type=click.IntRange(min=1), default=20, metavar="N", show_default=True, help="How many."
+        ),
         click.Option(["--json", "as_json"], is_flag=True, help="Print one JSON object."),
     ],
     example="signoff runs --limit 5",

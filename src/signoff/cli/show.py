@@ -115,7 +115,7 @@ command = Command(
     help="Show what happened in RUN: an id, the beginning of one, or `latest`.",
     params=[
         click.Argument(["run"]),
-        click.Option(["--cwd"], help="The project's folder (default: this one)."),
+        click.Option(["--cwd"], metavar="DIR", help="The project's folder (default: this one)."),
         click.Option(["--json", "as_json"], is_flag=True, help="Print one JSON object with every event."),
     ],
     example="signoff show latest",

@@ -1,5 +1,6 @@
 """Puts a receipt on disk: whole or not at all, and never over something that is not a receipt."""
 
+import contextlib
 import os
 import stat
 from pathlib import Path
@@ -35,10 +36,11 @@ def read_receipt(path: str) -> bytes:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         message = f"{path} cannot be read: {reason}; nothing was verified; give the path of a receipt"
         raise ReceiptError(message) from error
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        message = f"{path} is not a regular file; nothing was verified; give the path of a receipt"
+        raise ReceiptError(message)
     with os.fdopen(descriptor, "rb") as file:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            message = f"{path} is not a regular file; nothing was verified; give the path of a receipt"
-            raise ReceiptError(message)
         try:
             return file.read(MAX_BYTES + 1)
         except OSError as error:
@@ -95,6 +97,7 @@ def _put(path: str, receipt: bytes) -> None:
         finally:
             os.close(folder)
     except OSError as error:
-        Path(temporary).unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            Path(temporary).unlink(missing_ok=True)
         message = f"the receipt could not be written to {path}: {error.strerror}; the verdict stands without it"
         raise ReceiptError(message) from error

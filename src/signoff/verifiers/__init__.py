@@ -1,6 +1,7 @@
 """Verifiers: they gather evidence about a workspace, and judge nothing.
 
 workspace   the port `Verifier` over one workspace    require    what can be refused before anything starts
+unguarded   programs of the checks that nothing guards
 scan · walk · files · left_out · globs · names · sealed    what stands in the workspace
 pictures · freshness    what changed since the baseline, and by whom
 control · runners · steering    what steers the checks        artifacts · placeholders    what must be delivered
@@ -12,6 +13,7 @@ from signoff.verifiers.left_out import CACHES, VERSION_CONTROL
 from signoff.verifiers.names import shown, unshown
 from signoff.verifiers.require import require_matches, unmatched
 from signoff.verifiers.runners import RUNNERS
+from signoff.verifiers.unguarded import unguarded_programs
 from signoff.verifiers.workspace import HostVerifier, Told, WorkspaceOptions
 
 __all__ = [
@@ -24,6 +26,7 @@ __all__ = [
     "inspect_one",
     "require_matches",
     "shown",
+    "unguarded_programs",
     "unmatched",
     "unshown",
 ]

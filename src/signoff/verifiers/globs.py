@@ -1,6 +1,7 @@
 """Patterns of the gitignore dialect, for paths relative to the workspace. Text only: no file is looked at."""
 
 import re
+import warnings
 from collections.abc import Callable, Iterable
 from typing import TypeAlias
 
@@ -21,8 +22,10 @@ def matcher(patterns: Iterable[str], *, what: str) -> Matcher:
     if not lines:
         return _nothing
     try:
-        # One backend whatever is installed beside it: the others differ in what they do with names that are no UTF-8.
-        spec = GitIgnoreSpec.from_lines(lines, backend="simple")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FutureWarning)  # what a bracket may mean to a later Python is no news here
+            # One backend, whatever is installed beside it: the others treat names that are no UTF-8 in other ways.
+            spec = GitIgnoreSpec.from_lines(lines, backend="simple")
     except (ValueError, re.error) as error:
         raise ConfigError(f"{what} holds no usable pattern: {error}; nothing was started; correct it.") from error
     if len(spec.patterns) == 1:

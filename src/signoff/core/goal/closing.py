@@ -6,7 +6,7 @@ Reading only: nothing here changes a state or decides what is done next.
 from collections.abc import Iterator
 
 from signoff.core.completion.assess import check_passes
-from signoff.core.completion.contract import Artifact, Contract, ImmutableInput, Mode, ValidationCommand
+from signoff.core.completion.contract import Artifact, Contract, Fresh, ImmutableInput, Mode, ValidationCommand
 from signoff.core.completion.evidence import CheckEvidence, FileFacts, basis
 from signoff.core.completion.reasons import CONSEQUENCES, by_gravity
 from signoff.core.goal.events import Kind, RunStarted
@@ -59,8 +59,8 @@ def verdict_of(state: GoalState, status: Status, *, ended_by: EndedBy | None = N
 def everything_held_before(state: GoalState) -> bool:
     """Whether there is something to decide by, and all of it held before the agent started."""
     contract = started(state).contract
-    ids = {item.id for item in (*contract.commands, *contract.artifacts)}
-    return contract.decides and ids <= set(state.held_before)
+    ids = [*(item.id for item in contract.commands), *(item.id for item in contract.artifacts)]
+    return contract.decides and set(state.held_before).issuperset(ids)
 
 
 def something_written(state: GoalState) -> bool:
@@ -72,8 +72,16 @@ def something_written(state: GoalState) -> bool:
 
 
 def _artifact_written(state: GoalState) -> bool:
-    picture = state.after_checks
-    return picture is not None and any(file.written for item in picture.artifacts for file in item.files)
+    """Whether an artifact has other bytes than before, or was written anew where that is what the contract asks."""
+    picture = state.after_agent  # what a check writes is not the agent's
+    if picture is None:
+        return False
+    anew = {item.id for item in started(state).contract.artifacts if item.fresh is Fresh.WRITTEN}
+    return any(
+        file.changed or (file.written and item.requirement_id in anew)
+        for item in picture.artifacts
+        for file in item.files
+    )
 
 
 def _notes(state: GoalState, contract: Contract) -> Iterator[NoteOnEvidence]:
