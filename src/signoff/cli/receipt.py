@@ -16,7 +16,7 @@ from signoff.errors import ConfigError, PolicyError
 from signoff.records.envelope import opened
 from signoff.records.receipt_file import read_receipt
 from signoff.records.text import one_line
-from signoff.verifiers import inspect_one
+from signoff.verifiers import inspect_one, unshown
 
 _DIFFERS_EXIT = 1
 
@@ -72,7 +72,7 @@ def _fault(subject: Subject, root: str) -> str:
     directory = TREE in subject.digest
     stated = subject.digest.get(TREE if directory else "sha256", "")
     try:
-        artifact = Artifact(id="subject", path=subject.name, directory=directory)
+        artifact = Artifact(id="subject", path=unshown(subject.name), directory=directory)
     except PolicyError:
         return f"{subject.name!r} leads out of the root and was not read"
     facts = inspect_one(root, artifact)

@@ -66,12 +66,13 @@ def workspace_root(given: str | None, *, cwd: str) -> str:
     place = Path(cwd, given or "")
     try:
         root = os.path.realpath(place, strict=True)
-        Path(root, ".").stat()
+        why = "" if os.access(f"{root}/.", os.R_OK | os.X_OK) else "it is no folder, or may not be entered"
     except (OSError, ValueError) as error:
+        root, why = "", str(error.strerror if isinstance(error, OSError) else "nothing can be named so")
+    if why:
         what = f"--cwd {quoted(given)}" if given is not None else "the current folder"
-        why = error.strerror if isinstance(error, OSError) else "no file can be named so"
-        message = f"{what} is no folder that can be entered ({why}); nothing was started; name an existing folder"
-        raise ConfigError(message) from None
+        message = f"{what} is no folder to work in ({why}); nothing was started; name an existing folder"
+        raise ConfigError(message)
     return require_unicode(root, what="the path of the workspace")
 
 

@@ -149,20 +149,21 @@ def _ids(every: Sequence[AnyWanted]) -> list[str]:
     for number, each in enumerate(every):
         if each.named:
             wanted = each.item.id
-            given[number] = wanted if each.origin is Origin.FILE else _free(wanted, used | (chosen - {wanted}))
+            given[number] = wanted if each.origin is Origin.FILE else _free(wanted, used, chosen)
             used.add(given[number])
     counts: dict[str, int] = {}
     for number, each in enumerate(every):
         if not each.named:
             counts[each.prefix] = counts.get(each.prefix, 0) + 1
-            given[number] = _free(f"{each.prefix}-{counts[each.prefix]}", used)
+            given[number] = _free(f"{each.prefix}-{counts[each.prefix]}", used, used)
             used.add(given[number])
     return [given[number] for number in range(len(every))]
 
 
-def _free(wanted: str, used: AbstractSet[str]) -> str:
+def _free(wanted: str, used: AbstractSet[str], reserved: AbstractSet[str]) -> str:
+    """The wanted id, or else the first with a number at its end that is neither used nor reserved."""
     name, number = wanted, 1
-    while name in used:
+    while name in used or (name in reserved and name != wanted):
         number += 1
         end = f"-{number}"
         name = wanted[: _LONGEST_ID - len(end)] + end

@@ -160,5 +160,5 @@ LATER: frozenset[tuple[str, ...]] = frozenset(
 
 def settings_schema() -> dict[str, Any]:
     """Return the JSON Schema of signoff.toml, draft 2020-12, for editors."""
-    schema = msgspec.json.schema(Settings)
+    schema: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(msgspec.json.schema(Settings)))
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "signoff.toml", **schema}

@@ -255,8 +255,12 @@ def _value_at(document: object, place: Place) -> object:
 
 
 def _where(name: str, lines: Mapping[Place, int], place: Place) -> str:
-    key = ".".join(part if part.isidentifier() and part.isascii() else quoted(part) for part in _names(place)[-6:])
+    key = ".".join(part if _is_plain(part) else quoted(part) for part in _names(place))
     return f"{name}:{line_of(lines, place)}: {key}" if key else f"{name}:{line_of(lines, place)}"
+
+
+def _is_plain(part: str) -> bool:
+    return part.isidentifier() and part.isascii() and len(part) <= _LONGEST_NAME
 
 
 def _names(place: Place) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ import msgspec
 from signoff.core.canonical import canonical
 from signoff.core.goal.events import Event
 from signoff.core.goal.state import GoalState
+from signoff.core.journal import MAX_BODY
 from signoff.errors import JournalCorrupt, UnknownFormat
 
 FORMAT = 1
@@ -24,8 +25,11 @@ _STATE = msgspec.json.Decoder(GoalState)
 
 
 def encode(value: Event | GoalState) -> bytes:
-    """Return the canonical bytes of an event or a checkpoint, with the format's version."""
-    return canonical({"format": FORMAT, "value": msgspec.to_builtins(value)})
+    """Return the canonical bytes of an event or a checkpoint, with the format's version.
+
+    Raises `CanonicalError` for a value that no journal takes: longer than `journal.MAX_BODY`, or no Unicode text.
+    """
+    return canonical({"format": FORMAT, "value": msgspec.to_builtins(value)}, max_bytes=MAX_BODY)
 
 
 def decode_event(body: bytes) -> Event:

@@ -13,6 +13,7 @@ from signoff.core.completion.evidence import FileKind, Picture, artifact_rows, b
 from signoff.core.goal.closing import started
 from signoff.core.goal.state import GoalState
 from signoff.core.goal.verdict import CheckRow, Verdict
+from signoff.core.journal import MAX_BODY
 from signoff.core.values import Assurance, EndedBy, Reason, Status
 from signoff.errors import ProtocolViolation, ReceiptError
 
@@ -132,7 +133,7 @@ def statement(state: GoalState) -> bytes:
             claimed_done=verdict.claimed_done,
         ),
     )
-    return canonical(msgspec.to_builtins(value))
+    return canonical(msgspec.to_builtins(value), max_bytes=MAX_BODY)
 
 
 def read_statement(body: bytes) -> Statement:

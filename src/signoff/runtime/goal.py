@@ -32,7 +32,7 @@ from signoff.core.goal.events import (
 )
 from signoff.core.goal.state import GoalState, Phase
 from signoff.core.journal import FIRST, link
-from signoff.errors import ProtocolViolation, SignoffError, StoreError
+from signoff.errors import CanonicalError, ProtocolViolation, SignoffError, StoreError
 from signoff.ports import AgentRunner, Clock, Listener, ReceiptWriter, Record, Store, Verifier
 
 _LOG = logging.getLogger("signoff")
@@ -69,6 +69,7 @@ class GoalRun:
         self._last = FIRST
         self._count = 0
         self._store_fault = ""
+        self._broken = ""
         self._events, self._arrived = anyio.create_memory_object_stream[Event](math.inf)
 
     def cancel(self, event: CancelRequested) -> None:
@@ -80,12 +81,16 @@ class GoalRun:
         self._commands = {command.id: command for command in start.contract.commands}
         with self._events, self._arrived:
             decisions = await self._take(start)
-            if self._unwritten:
-                raise StoreError(self._store_fault)
+            if fault := self._fault():
+                raise StoreError(fault)
             while self._state.phase is not Phase.FINISHED:
                 decisions = await self._until_closing(decisions)
                 # Whatever was under way has ended here; what follows is the receipt and the last record.
-        return GoalEnd(state=self._state, store_lost=self._store_fault if self._unwritten else "")
+        return GoalEnd(state=self._state, store_lost=self._fault())
+
+    def _fault(self) -> str:
+        """Say why records are not in the store; empty when all are."""
+        return self._broken or (self._store_fault if self._unwritten else "")
 
     async def _until_closing(self, decisions: tuple[Decision, ...]) -> tuple[Decision, ...]:
         """Perform and take events until a step closes what is under way; return that step's decisions."""
@@ -109,9 +114,17 @@ class GoalRun:
         return step.decisions
 
     async def _journal(self, event: Event) -> None:
-        self._count += 1
+        if self._broken:
+            return
         run_id = self._state.run.run_id if self._state.run is not None else ""
-        record = link(run_id, self._count, kind=type(event).__name__, body=encode(event), previous=self._last)
+        try:
+            body = encode(event)
+        except CanonicalError as error:
+            # Nothing can follow a record that is missing: the verdict is reached from memory, and the loss is said.
+            self._broken = f"a record cannot be written: {error}"
+            return
+        self._count += 1
+        record = link(run_id, self._count, kind=type(event).__name__, body=body, previous=self._last)
         self._last = record.chain
         self._unwritten.append(record)
         with anyio.CancelScope(shield=True):

@@ -11,7 +11,7 @@ from pathlib import Path
 from signoff.core.journal import FIRST, Record, RunEnds, require_next, require_sound, verify
 from signoff.core.values import require_id
 from signoff.errors import JournalCorrupt, PolicyError, StoreError
-from signoff.stores.sqlite_faults import ELSEWHERE, store_error
+from signoff.stores.sqlite_faults import ELSEWHERE, FAULTS, store_error
 from signoff.stores.sqlite_file import Synchronous, lost, open_file
 from signoff.stores.writer import Writer
 
@@ -55,7 +55,7 @@ class SqliteStore:
             raise StoreError(f"{self.path} was opened for reading; nothing was written; open it without read_only")
         try:
             await self._writer.call(partial(_append, record=record), writes=True)
-        except sqlite3.Error as error:
+        except FAULTS as error:
             doing = f"writing record {record.seq} of run {record.run_id!r}"
             raise store_error(error, path=self.path, doing=doing, done="it was not written") from error
 
@@ -63,7 +63,7 @@ class SqliteStore:
         """Return the records of a run in order, with their chain checked; empty when there is no such run."""
         try:
             return await self._writer.call(partial(_read, run_id=run_id))
-        except sqlite3.Error as error:
+        except FAULTS as error:
             doing = f"reading run {run_id!r}"
             raise store_error(error, path=self.path, doing=doing, done="no record of it was used") from error
 
@@ -71,7 +71,7 @@ class SqliteStore:
         """Return the ends of every run, the run that began last first. The chains between them are not checked."""
         try:
             return await self._writer.call(_runs)
-        except sqlite3.Error as error:
+        except FAULTS as error:
             raise store_error(error, path=self.path, doing="listing the runs", done="none was listed") from error
 
     async def close(self) -> None:

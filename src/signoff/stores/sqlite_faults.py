@@ -1,6 +1,6 @@
 """SQLite's errors as errors of the house: what happened, what was done about it, what to do.
 
-No `sqlite3.Error` leaves the stores: every one passes through here. Nothing is decided or retried here.
+Nothing that `sqlite3` raises leaves the stores: all of it passes through here. Nothing is decided or retried here.
 """
 
 import sqlite3
@@ -31,14 +31,18 @@ _MENDS = {
 }
 _UNKNOWN = f"try again, or {ELSEWHERE}"
 
+Fault = sqlite3.Error | UnicodeDecodeError
+FAULTS = (sqlite3.Error, UnicodeDecodeError)
+"""What the database raises. SQLite quotes a file's own names in its words, and they need not be text."""
 
-def primary_code(error: sqlite3.Error) -> int | None:
+
+def primary_code(error: Fault) -> int | None:
     """Return SQLite's primary result code; None when the error did not come from the database."""
     code = getattr(error, "sqlite_errorcode", None)
     return code & 0xFF if isinstance(code, int) else None
 
 
-def store_error(error: sqlite3.Error, *, path: Path, doing: str, done: str) -> StoreError:
+def store_error(error: Fault, *, path: Path, doing: str, done: str) -> StoreError:
     """Return the `StoreError` to raise: what was being done, SQLite's words, what was `done` about it, the mend."""
     code = primary_code(error)
     mend = _MENDS.get(code, _UNKNOWN) if code is not None else _UNKNOWN

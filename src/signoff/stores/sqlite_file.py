@@ -19,7 +19,7 @@ from urllib.parse import quote
 from signoff.core.journal import MAX_BODY
 from signoff.errors import StoreError, UnknownFormat
 from signoff.stores.schema import migrations
-from signoff.stores.sqlite_faults import BUSY_SECONDS, ELSEWHERE, primary_code, store_error
+from signoff.stores.sqlite_faults import BUSY_SECONDS, ELSEWHERE, FAULTS, Fault, primary_code, store_error
 
 Synchronous = Literal["FULL", "NORMAL"]
 Identity = tuple[int, int]
@@ -101,7 +101,7 @@ def _create(path: Path) -> None:
             path.hardlink_to(draft)
     except OSError as error:
         raise _not_created(path, error) from error
-    except sqlite3.Error as error:
+    except FAULTS as error:
         raise store_error(error, path=path, doing="creating the store", done="nothing was left behind") from error
     finally:
         for suffix in ("", "-journal", "-wal", "-shm"):
@@ -131,7 +131,7 @@ def _look(path: Path) -> None:
         try:
             with _connection(path, "immutable=1") as connection:
                 _check(connection, path)
-        except sqlite3.Error as error:
+        except FAULTS as error:
             if primary_code(error) == sqlite3.SQLITE_NOTADB:
                 raise _refused(error, path) from error
         else:
@@ -139,7 +139,7 @@ def _look(path: Path) -> None:
     try:
         with _connection(path, "mode=ro") as connection:
             _check(connection, path)
-    except sqlite3.Error as error:
+    except FAULTS as error:
         raise _refused(error, path) from error
 
 
@@ -155,7 +155,7 @@ def _connect(path: Path, *, synchronous: Synchronous, read_only: bool) -> sqlite
             connection.execute(f"PRAGMA synchronous = {synchronous}")
             migrations.migrate(connection, migrations.MIGRATIONS)
         _check(connection, path)
-    except sqlite3.Error as error:
+    except FAULTS as error:
         connection.close()
         raise _refused(error, path) from error
     except BaseException:
@@ -224,13 +224,13 @@ def _raw_connection(path: Path, how: str) -> sqlite3.Connection:
     uri = f"file:{quote(os.fsencode(path))}?{how}"
     try:
         connection = sqlite3.connect(uri, uri=True, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
-    except sqlite3.Error as error:
+    except FAULTS as error:
         raise _refused(error, path) from error
     connection.set_authorizer(_authorize)
     try:
         for pragma in ("trusted_schema = OFF", "cell_size_check = ON", "mmap_size = 0"):
             connection.execute(f"PRAGMA {pragma}")
-    except sqlite3.Error as error:
+    except FAULTS as error:
         connection.close()
         raise _refused(error, path) from error
     return connection
@@ -241,5 +241,5 @@ def _authorize(_action: int, _first: str | None, _second: str | None, _place: st
     return sqlite3.SQLITE_OK if inside is None else sqlite3.SQLITE_DENY
 
 
-def _refused(error: sqlite3.Error, path: Path) -> StoreError:
+def _refused(error: Fault, path: Path) -> StoreError:
     return store_error(error, path=path, doing="opening the store", done="nothing was changed")

@@ -1,6 +1,6 @@
 """Reads a test report in JUnit's XML: hostile input, since code under test may write whatever it likes.
 
-The report is streamed through expat as UTF-8, within bounds of size, depth and number; a document type, and with it
+The report is streamed through expat as Unicode, within bounds of size, depth and number; a document type, and with it
 every entity, is refused. Whatever is wrong is a sentence, never an exception.
 """
 

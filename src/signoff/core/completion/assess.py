@@ -29,6 +29,7 @@ from signoff.core.values import Moment, Reason, epoch_microseconds
 RUN = "run"
 """The subject of a failure that concerns the run as a whole."""
 _NAMED = 5
+_MOST_FILES = 20
 
 
 class Failure(msgspec.Struct, frozen=True, kw_only=True):
@@ -217,11 +218,16 @@ def _artifact_failures(artifact: Artifact, found: ArtifactEvidence | None, *, fr
     if found is not None and found.overflow:
         detail = f"{artifact.path} matches more files than can be looked at; make the pattern narrower."
         yield Failure(reason=Reason.ARTIFACT_UNSTABLE, subject=artifact.id, detail=detail)
-    for file in there:
-        judged = _file_judgement(artifact, file) or (_age_judgement(artifact, file) if fresh else None)
-        if judged is not None:
-            reason, what = judged
-            yield Failure(reason=reason, subject=artifact.id, detail=f"{file.path} {what}.")
+    judged = [
+        (file.path, fault)
+        for file in there
+        if (fault := _file_judgement(artifact, file) or (_age_judgement(artifact, file) if fresh else None))
+    ]
+    for path, (reason, what) in judged[:_MOST_FILES]:
+        yield Failure(reason=reason, subject=artifact.id, detail=f"{path} {what}.")
+    if len(judged) > _MOST_FILES:
+        reason, detail = judged[_MOST_FILES][1][0], f"{len(judged) - _MOST_FILES} more files of it do not hold."
+        yield Failure(reason=reason, subject=artifact.id, detail=detail)
 
 
 def _file_judgement(artifact: Artifact, file: FileFacts) -> tuple[Reason, str] | None:
