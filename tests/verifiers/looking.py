@@ -19,30 +19,37 @@ PATIENCE = 60.0
 PYTEST = ValidationCommand(id="tests", argv=("pytest", "-q"))
 
 
+def contract(
+    *artifacts: Artifact,
+    commands: tuple[ValidationCommand, ...] = (),
+    immutable: tuple[str, ...] = (),
+    ignore: tuple[str, ...] = (),
+    allow_change: tuple[str, ...] = (),
+) -> Contract:
+    """Return a contract, its immutable inputs given by their globs alone."""
+    return Contract(
+        artifacts=artifacts,
+        commands=commands,
+        immutable=tuple(ImmutableInput(id=f"input-{n}", glob=glob) for n, glob in enumerate(immutable, 1)),
+        ignore=ignore,
+        allow_change=allow_change,
+    )
+
+
 class Bench:
     """A folder as a workspace, and one verifier over it."""
 
     def __init__(
         self,
         root: Path,
+        contract: Contract | None = None,
         *,
-        artifacts: tuple[Artifact, ...] = (),
-        commands: tuple[ValidationCommand, ...] = (),
-        immutable: tuple[str, ...] = (),
-        ignore: tuple[str, ...] = (),
-        allow_change: tuple[str, ...] = (),
         own: tuple[str, ...] = (),
         others: Callable[[], tuple[str, ...]] = tuple,
         environment: Mapping[str, str] | None = None,
     ) -> None:
         self.root = Path(os.path.realpath(root))
-        self.contract = Contract(
-            artifacts=artifacts,
-            commands=commands,
-            immutable=tuple(ImmutableInput(id=f"input-{n}", glob=glob) for n, glob in enumerate(immutable, 1)),
-            ignore=ignore,
-            allow_change=allow_change,
-        )
+        self.contract = contract or Contract()
         self.clock = FakeClock()
         self.reports = self.root.parent / "reports"
         self.verifier = HostVerifier(
@@ -129,3 +136,28 @@ def the_file(picture: Picture) -> FileFacts:
     """Return the facts about the only file of the only artifact."""
     (found,) = the_artifact(picture).files
     return found
+
+
+def wait_for_the_next_tick(path: Path) -> None:
+    """Wait until the file system would give a change another time than the file's last one: its clock may be coarse."""
+    other = path.with_name("tick")
+    while not other.exists() or other.stat().st_ctime_ns <= path.stat().st_ctime_ns:
+        other.write_text("tick")
+    other.unlink()
+
+
+def remove_deep(folder: Path, name: str) -> None:
+    """Remove a chain of folders that no path can name and pytest could not clear away."""
+    top = folder / name
+    while top.exists():
+        chain = [top]
+        while len(str(chain[-1])) < 3800 - len(name) and (chain[-1] / name).exists():
+            chain.append(chain[-1] / name)
+        if (chain[-1] / name).exists():
+            (chain[-1] / name).rename(folder / "moved")
+        else:
+            (chain[-1] / "x").unlink(missing_ok=True)
+        for path in reversed(chain):
+            path.rmdir()
+        if (folder / "moved").exists():
+            (folder / "moved").rename(top)

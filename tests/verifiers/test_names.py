@@ -41,6 +41,11 @@ def test_every_name_can_be_read_back(name: bytes) -> None:
     assert name_bytes(unshown(text)) == name
 
 
+def test_an_escape_that_names_no_character_is_left_as_it_is() -> None:
+    """Beyond the last character there is nothing to read back."""
+    assert unshown(r"\Uffffffff") == r"\Uffffffff"
+
+
 @given(st.text(max_size=30))
 def test_reading_any_text_back_never_raises(text: str) -> None:
     """A text that was never shown, such as a forged receipt's, is read as something."""

@@ -80,7 +80,7 @@ def test_an_agent_that_touches_what_a_check_wrote_has_changed_it() -> None:
     agent.after_agent(tree(log="1"))
     agent.after_checks(tree(log="2", cover="1"))
     agent.after_agent(tree(cover="2"))
-    assert told(agent) == {"cover": "changed" if "cover" in tree(log="1") else "new", "log": "deleted"}
+    assert told(agent) == {"cover": "new", "log": "deleted"}
 
 
 def test_the_picture_is_the_same_when_only_checks_wrote() -> None:
@@ -114,7 +114,7 @@ def test_odd_names_are_shown_in_changes() -> None:
     assert [change.path for change in changes({}, {"a\nb\udcff": None})] == [r"a\x0ab\xff"]
 
 
-NAMES = st.text(alphabet="ab/\n\0"[:-1], min_size=1, max_size=4)
+NAMES = st.text(alphabet="ab/\n", min_size=1, max_size=4)
 TREES = st.dictionaries(NAMES, st.builds(Entry, st.sampled_from(EntryKind), st.sampled_from([b"", b"1", b"2"])))
 
 
@@ -140,13 +140,13 @@ def test_differences_lead_from_one_tree_to_the_other(before: dict[str, Entry], a
 def test_the_agent_changed_nothing_that_only_checks_touched(
     baseline: dict[str, Entry], attempts: list[tuple[dict[str, Entry], dict[str, Entry]]]
 ) -> None:
-    """Whatever happens, each change is a path that differed during some turn of the agent and differs from before."""
+    """Whatever happens, a change is a path that differed over a turn of the agent and never was as before since."""
     agent = AgentChanges(baseline)
     last = baseline
     touched: set[str] = set()
     for after_agent, after_checks in attempts:
-        touched |= set(differences(last, after_agent))
+        touched = (touched | set(differences(last, after_agent))) & set(differences(baseline, after_agent))
         agent.after_agent(after_agent)
-        assert agent.count == len(set(differences(baseline, after_agent)) & touched)
+        assert agent.count == len(touched)
         agent.after_checks(after_checks)
         last = after_checks

@@ -2,12 +2,14 @@
 
 import os
 import socket
+import sys
 from pathlib import Path
 
 import pytest
 
 from signoff.verifiers.left_out import CACHE_FILES, CACHE_FOLDERS, CACHES, VERSION_CONTROL
 from signoff.verifiers.walk import walk
+from tests.verifiers.looking import remove_deep
 
 
 def found(root: Path | str, *, own: tuple[str, ...] = ()) -> list[str]:
@@ -105,35 +107,36 @@ def test_a_missing_root_is_empty(tmp_path: Path) -> None:
     assert [found(tmp_path / name) for name in ("gone", "file", "link")] == [[], [], []]
 
 
-def test_two_thousand_levels_need_no_recursion_and_what_is_out_of_reach_is_named(tmp_path: Path) -> None:
+def test_depth_needs_no_recursion(tmp_path: Path) -> None:
+    """A file below more folders than the interpreter has stack for is found."""
+    make_deep(tmp_path, "d", levels=400)
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(300)
+    try:
+        deepest = found(tmp_path)
+    finally:
+        sys.setrecursionlimit(limit)
+    assert deepest == ["d/" * 400 + "x"]
+    remove_deep(tmp_path, "d")
+
+
+def test_what_is_out_of_reach_is_named(tmp_path: Path) -> None:
     """Folders nested beyond the system's longest path are walked as far as they can be reached, and named there."""
-    name = "d" * 50
-    here = os.open(tmp_path, os.O_RDONLY)
-    for _ in range(2000):
+    name = "d" * 200
+    make_deep(tmp_path, name, levels=40)
+    (last,) = found(tmp_path)
+    assert last == "/".join([name] * (last.count("/") + 1))
+    assert 3 < last.count("/") < 39
+    remove_deep(tmp_path, name)
+
+
+def make_deep(folder: Path, name: str, *, levels: int) -> None:
+    """Make a chain of folders of one name, with a file at its end."""
+    here = os.open(folder, os.O_RDONLY)
+    for _ in range(levels):
         os.mkdir(name, dir_fd=here)
         below = os.open(name, os.O_RDONLY, dir_fd=here)
         os.close(here)
         here = below
+    os.close(os.open("x", os.O_CREAT | os.O_WRONLY, dir_fd=here))
     os.close(here)
-    (last,) = found(tmp_path)
-    assert set(last.split("/")) == {name}
-    assert 10 < last.count("/") < 200
-    remove_deep(tmp_path, name)
-
-
-def remove_deep(folder: Path, name: str) -> None:
-    """Remove a chain of folders that no path can name and pytest could not clear away."""
-    top = folder
-    while (top / name).exists():
-        chain = [top]
-        while len(str(chain[-1])) < 2000 and (chain[-1] / name).exists():
-            chain.append(chain[-1] / name)
-        moved = folder / "moved"
-        if (chain[-1] / name).exists():
-            (chain[-1] / name).rename(moved)
-        for path in reversed(chain[1:]):
-            path.rmdir()
-        if not moved.exists():
-            return
-        moved.rename(folder / name)
-        top = folder

@@ -83,7 +83,7 @@ def control_of(commands: Iterable[ValidationCommand], root: str) -> Control:
     return Control(names=names, beginnings=tuple(beginnings), nested=nested, module_folders=modules)
 
 
-def control_entry(part: Part, path: str, entry: Entry, *, root: str) -> Entry | None:
+def control_entry(part: Part, entry: Entry, *, path: str, root: str) -> Entry | None:
     """Return a control file's entry reduced to what steers; None when nothing in it does.
 
     A link counts by its text and by what it leads to, since whoever changes that changes what the runner reads.

@@ -122,7 +122,7 @@ class Reader:
         with closing(walk(folder)) as found:
             for path, entry, fd in found:
                 self.work.next_file()
-                status = status_of(folder, path, entry)
+                status = status_of(path, entry, root=folder)
                 item = self.entry(path.rpartition("/")[2], fd, status=status, whole=True) if status else None
                 if item is not None:
                     yield path, *item
@@ -161,12 +161,12 @@ def statuses(folder: str) -> Generator[tuple[str, os.stat_result]]:
     """Yield every file below a folder that counts, with its status; nothing is read."""
     with closing(walk(folder)) as found:
         for path, entry, _ in found:
-            status = status_of(folder, path, entry)
+            status = status_of(path, entry, root=folder)
             if status is not None:
                 yield path, status
 
 
-def status_of(root: str, path: str, entry: "os.DirEntry[str] | None") -> os.stat_result | None:
+def status_of(path: str, entry: "os.DirEntry[str] | None", *, root: str) -> os.stat_result | None:
     """Return the status of what a walk found, its own and not a link's target's; None when it is gone."""
     try:
         return os.lstat(f"{root}/{path}") if entry is None else entry.stat(follow_symlinks=False)

@@ -41,10 +41,10 @@ def _one(pattern: RegexPattern) -> Matcher:
     """Return what a single pattern means, without the cost of weighing several."""
     if not pattern.include or pattern.regex is None:
         return _nothing
-    match = pattern.regex.match
+    search = pattern.regex.search
 
     def matches(path: str) -> bool:
-        return match(path.replace("\n", "\0") if "\n" in path else path) is not None
+        return search(path.replace("\n", "\0") if "\n" in path else path) is not None
 
     return matches
 

@@ -52,4 +52,6 @@ def _character(found: re.Match[str]) -> str:
     if backslash:
         return "\\"
     number = int(byte or short or long, 16)
+    if number > sys.maxunicode:
+        return found[0]
     return chr(number + 0xDC00) if byte and number in range(0x80, _LATIN) else chr(number)

@@ -23,11 +23,9 @@ def unmatched(root: str, contract: Contract) -> tuple[ImmutableInput, ...]:
     waiting = input_matchers(contract)
     try:
         with closing(walk(root)) as files:
-            for path, entry, _ in files if waiting else ():
-                if entry is None or not entry.is_symlink():
-                    waiting = {name: matches for name, matches in waiting.items() if not matches(path)}
-                if not waiting:
-                    break
+            names = (path for path, entry, _ in files if entry is None or not entry.is_symlink())
+            while waiting and (path := next(names, None)) is not None:
+                waiting = {name: matches for name, matches in waiting.items() if not matches(path)}
     except OSError as error:
         raise ConfigError(
             f"the workspace {shown(root)} cannot be read ({error.strerror}); nothing was started; "

@@ -71,7 +71,7 @@ class Scanner:
         with closing(walk(self._root, own=self._own)) as files:
             for path, place, fd in files:
                 work.next_file()
-                status = status_of(self._root, path, place)
+                status = status_of(path, place, root=self._root)
                 if status is not None:
                     self._take(path, fd, status=status, reader=reader, found=found)
         self._remembered = reader.settled
@@ -94,7 +94,7 @@ class Scanner:
         for name in inputs:
             found.inputs[name][path] = entry
         if control and not inputs:
-            steers = control_entry(control, path, entry, root=self._root)
+            steers = control_entry(control, entry, path=path, root=self._root)
             if steers is not None:
                 found.control[path] = steers
 

@@ -4,6 +4,7 @@ Only finding belongs here; what is found is read elsewhere. A folder is opened b
 are reached through that descriptor, so that a folder put in its place meanwhile is not read for it.
 """
 
+import errno
 import os
 from collections.abc import Collection, Generator, Iterator
 from typing import TypeAlias
@@ -19,6 +20,9 @@ A folder that cannot be read comes as itself, without an entry and without a des
 OPEN_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 """Never through a link, and never waiting for the other end of a FIFO."""
 
+_GONE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
+"""The folder is not there any more; a link or a file may stand in its place."""
+
 
 def walk(root: str, *, own: Collection[str] = ()) -> Generator[Found]:
     """Yield all but folders, caches, version control and the paths in `own`; nothing when there is no such folder.
@@ -30,9 +34,9 @@ def walk(root: str, *, own: Collection[str] = ()) -> Generator[Found]:
         folder = todo.pop()
         try:
             fd = os.open(f"{root}/{folder}" if folder else root, OPEN_FLAGS | os.O_DIRECTORY)
-        except (FileNotFoundError, NotADirectoryError):
-            continue  # gone since its name was read
-        except OSError:
+        except OSError as error:
+            if error.errno in _GONE:
+                continue
             if not folder:
                 raise
             yield folder.rstrip("/"), None, -1
@@ -49,10 +53,10 @@ def _files(fd: int, folder: str, *, own: Collection[str], todo: list[str]) -> It
         for entry in entries:
             name = entry.name
             path = folder + name
-            if path in own:
+            is_folder = entry.is_dir(follow_symlinks=False)
+            if path in own or (folder_left_out(name, above=above) if is_folder else file_left_out(name)):
                 continue
-            if not entry.is_dir(follow_symlinks=False):
-                if not file_left_out(name):
-                    yield path, entry, fd
-            elif not folder_left_out(name, above=above):
+            if is_folder:
                 todo.append(path + "/")
+            else:
+                yield path, entry, fd

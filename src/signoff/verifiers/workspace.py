@@ -151,9 +151,10 @@ class HostVerifier:
         A baseline is what later pictures are compared with; without one, the first picture after an agent is it, and
         nothing is said about what was written. When cancelled, nothing of the look counts.
         """
+        begun = self._clock.now().wall  # what is seen is at least as old as this
         work = Work(self._told.on_files)
         look = await _in_thread(partial(self._look, work), work)
-        return self._compare(role, look)
+        return self._compare(role, look, at=begun)
 
     def _look(self, work: Work) -> _Look:
         try:
@@ -170,7 +171,7 @@ class HostVerifier:
         }
         return _Look(scan, sights, self._sealed.changed(reader))
 
-    def _compare(self, role: Role, look: _Look) -> Picture:
+    def _compare(self, role: Role, look: _Look, *, at: str) -> Picture:
         if role is Role.BASELINE or self._baseline is None:
             self._baseline = _Baseline(look.scan)
             self._shared.clear()
@@ -185,10 +186,9 @@ class HostVerifier:
                 self._check_writes = baseline.files.after_checks(look.scan.counted)
                 self._freshness.after_checks(seen)
         self._shared.update(self._others())
-        return self._picture(baseline, look)
+        return self._picture(baseline, look, at=at)
 
-    def _picture(self, baseline: _Baseline, look: _Look) -> Picture:
-        at = self._clock.now().wall
+    def _picture(self, baseline: _Baseline, look: _Look, *, at: str) -> Picture:
         return Picture(
             digest=baseline.files.digest(),
             changes=baseline.files.changes(),
