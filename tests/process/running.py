@@ -13,6 +13,17 @@ from signoff.process import Command, Ended, Stop, run
 PYTHON = (sys.executable, "-I", "-S", "-c")
 """The start of a command that runs a line of Python and imports nothing of the environment."""
 
+GRACEFUL = (
+    *PYTHON,
+    (
+        "import os, signal\n"
+        "signal.signal(signal.SIGTERM, lambda *_: (os.write(1, b'bye\\n'), os._exit(0)))\n"
+        "os.write(1, b'hi\\n')\n"
+        "while True: signal.pause()"
+    ),
+)
+"""An agent that prints hi, waits until it is asked to end, prints bye and exits with 0."""
+
 PATIENCE = 20.0
 """Seconds after which a test gives up waiting for a real process."""
 

@@ -1,6 +1,7 @@
 """Starting a process: what it is given, and the plain words when it cannot be started."""
 
 import errno
+import fcntl
 import os
 import signal
 import subprocess
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from signoff.process import Command, Stop, run
-from signoff.process.child import Child, launch
+from signoff.process.child import PIPE_SIZE, Child, launch
 from tests.process.running import PATIENCE, PYTHON, check, command, printed
 
 
@@ -125,21 +126,16 @@ def test_arguments_arrive_as_they_are() -> None:
     assert printed(ended).decode().strip() == ascii(words)
 
 
-def test_standard_input_is_empty() -> None:
-    """A process that reads its standard input sees its end at once."""
-    ended = check("cat")
-    assert (ended.exit_code, printed(ended)) == (0, b"")
-
-
-def test_standard_input_can_be_inherited() -> None:
-    """With `inherit` the process reads what the host was given."""
+@pytest.mark.parametrize(("stdin", "read"), [("null", b""), ("inherit", b"typed")])
+def test_standard_input_is_empty_unless_it_is_inherited(stdin: str, read: bytes) -> None:
+    """A process that reads its standard input sees its end at once; with `inherit` it reads what the host was given."""
     program = (
-        "from signoff.process import *\n"
-        "given = Command(argv=('cat',), cwd='/', env={'PATH': '/usr/bin:/bin'}, stdin='inherit')\n"
-        "print(run(given, timeout=20, stop=Stop(), pipe='must_close').output.head)"
+        "import sys\nfrom signoff.process import *\n"
+        f"given = Command(argv=('cat',), cwd='/', env={{'PATH': '/usr/bin:/bin'}}, stdin={stdin!r})\n"
+        "sys.stdout.buffer.write(run(given, timeout=20, stop=Stop(), pipe='must_close').output.head)"
     )
     done = subprocess.run([sys.executable, "-c", program], input=b"typed", capture_output=True, check=True)
-    assert done.stdout == b"b'typed'\n"
+    assert done.stdout == read
 
 
 def test_the_process_leads_its_own_session() -> None:
@@ -157,6 +153,18 @@ def test_no_other_descriptor_is_inherited(tmp_path: Path) -> None:
         program = "import os; print(sorted(os.listdir('/proc/self/fd'))[:3], os.fstat(1) == os.fstat(2))"
         ended = check(*PYTHON, f"import os\ntry: os.fstat({file.fileno()})\nexcept OSError: {program}")
     assert printed(ended) == b"['0', '1', '2'] True\n"
+
+
+@pytest.mark.skipif(not hasattr(fcntl, "F_SETPIPE_SZ"), reason="this system has pipes of one size")
+def test_the_output_pipe_is_as_large_as_this_account_may_have_it() -> None:
+    """A fast writer does not wait for every 64 KiB."""
+    ends = os.pipe()
+    try:
+        largest = fcntl.fcntl(ends[0], fcntl.F_SETPIPE_SZ, PIPE_SIZE)
+    finally:
+        os.close(ends[0])
+        os.close(ends[1])
+    assert printed(check(*PYTHON, "import fcntl; print(fcntl.fcntl(1, fcntl.F_GETPIPE_SZ))")) == b"%d\n" % largest
 
 
 def test_a_lost_exit_status_is_never_taken_for_success() -> None:

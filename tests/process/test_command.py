@@ -11,6 +11,7 @@ import pytest
 from signoff.errors import PolicyError
 from signoff.process import Ended, Stop, run
 from tests.process.running import (
+    GRACEFUL,
     PATIENCE,
     PYTHON,
     Pipe,
@@ -65,17 +66,16 @@ def test_a_check_that_takes_too_long_is_killed() -> None:
 
 def test_an_agent_gets_its_grace_at_the_timeout() -> None:
     """An agent is asked first; what it does in its grace still counts as output, but not as its own end."""
-    ended = agent("sh", "-c", "trap 'echo bye; exit 0' TERM; echo hi; while :; do sleep 0.05; done", timeout=1)
-    assert (ended.timed_out, ended.exit_code) == (True, None)
-    assert printed(ended).splitlines()[::2] == [b"hi", b"bye"]  # the shell says in between that its sleep was ended
+    ended = agent(*GRACEFUL, timeout=1)
+    assert (ended.timed_out, ended.exit_code, printed(ended)) == (True, None, b"hi\nbye\n")
     assert ended.duration_seconds < PATIENCE / 2
 
 
 def test_an_agent_that_ignores_the_question_is_killed() -> None:
     """When grace is over, the agent is killed."""
-    ended = agent("sh", "-c", "trap '' TERM; while :; do sleep 0.05; done", timeout=0.2, grace=0.3)
+    ended = agent("sh", "-c", "trap '' TERM; while :; do sleep 0.05; done", timeout=1, grace=0.3)
     assert (ended.timed_out, ended.exit_code, ended.remaining) == (True, None, ())
-    assert 0.5 <= ended.duration_seconds < PATIENCE / 2
+    assert 1.3 <= ended.duration_seconds < PATIENCE / 2
 
 
 @BOTH
@@ -153,7 +153,7 @@ def test_last_words_of_an_agents_helpers_are_read() -> None:
 def test_a_slow_listener_loses_no_output_of_an_agent() -> None:
     """What the agent printed before its end is read, however long the listener takes for it."""
     pause = threading.Event()
-    ended = agent(*PYTHON, "print('x' * 999_999)", on_output=lambda chunk: pause.wait(len(chunk) / 600_000))
+    ended = agent(*PYTHON, "print('x' * 999_999)", on_output=lambda chunk: pause.wait(len(chunk) / 300_000))
     assert ended.output is not None
     assert ended.output.size == 1_000_000
 
@@ -220,8 +220,9 @@ def test_a_second_request_cuts_the_grace_short() -> None:
     def answer(chunk: bytes) -> None:
         stop.now() if b"grace" in chunk else stop.request()
 
+    ignoring = "trap 'echo grace' TERM; echo ready; while :; do :; done"
     ended = run(
-        command("sh", "-c", "trap 'echo grace' TERM; echo ready; while :; do sleep 0.05; done"),
+        command("sh", "-c", ignoring),
         timeout=None,
         stop=stop,
         pipe="may_linger",

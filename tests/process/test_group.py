@@ -10,6 +10,7 @@ import pytest
 
 from signoff.process import Stop, holders, run
 from tests.process.running import (
+    GRACEFUL,
     PATIENCE,
     PYTHON,
     Pipe,
@@ -156,9 +157,8 @@ class TestOnPoorerSystems:
         """A check is killed at its timeout, an agent is asked first."""
         ended = check("sh", "-c", "sleep 3600; true", timeout=0.2)
         assert (ended.timed_out, ended.exit_code, ended.remaining) == (True, None, ())
-        script = "trap 'echo bye; exit' TERM; echo hi; while :; do sleep 0.05; done"
-        ended = agent_stopped_when_it_prints("sh", "-c", script)
-        assert (ended.stopped, ended.exit_code, printed(ended).splitlines()[-1]) == (True, None, b"bye")
+        ended = agent_stopped_when_it_prints(*GRACEFUL)
+        assert (ended.stopped, ended.exit_code, printed(ended)) == (True, None, b"hi\nbye\n")
         assert ended.duration_seconds < PATIENCE / 2
 
     def test_the_group_is_dead(self) -> None:

@@ -78,12 +78,13 @@ def test_a_foreign_process_list_is_not_believed(tmp_path: Path, monkeypatch: pyt
 
 
 def test_the_program_cannot_forge_its_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A program named like the fields of the list does not pass for a member of another session."""
+    """A program named like the fields of the list is no member of another session, nor is a leader or a zombie."""
     (tmp_path / "self").symlink_to(str(os.getpid()))
     for pid, line in (
         (77, "77 (x) R 1 5 5) S 1 77 77 0 -1"),
         (78, "78 (y) S 1 78 5 0 -1"),
         (79, "79 (z) Z 1 5 5 0 -1"),
+        (5, "5 (leader) S 1 5 5 0 -1"),
     ):
         (tmp_path / str(pid)).mkdir()
         (tmp_path / str(pid) / "stat").write_text(line)

@@ -78,6 +78,16 @@ def test_the_rest_is_read_up_to_a_bound(pipe: tuple[int, int]) -> None:
     assert not drain.held()
 
 
+def test_a_pipe_that_refills_is_not_read_for_ever(pipe: tuple[int, int]) -> None:
+    """The bound on the rest holds although somebody writes more after every read."""
+    read_end, write_end = pipe
+    drain = Drain(read_end, lambda chunk: os.write(write_end, chunk))
+    os.write(write_end, b"x" * 1000)
+    drain.take_rest(10_000)
+    assert 10_000 <= drain.result().size <= 12_000
+    os.close(write_end)
+
+
 def test_256_mib_take_no_more_memory_than_a_little() -> None:
     """Memory does not grow with the output, and the digest covers every byte of it."""
     block = bytes(range(256)) * 256

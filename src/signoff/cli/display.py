@@ -33,19 +33,20 @@ class AgentLines:
 
     def feed(self, chunk: bytes) -> None:
         """Take a chunk as it came."""
-        if self._count >= MAX_LINES:
-            if not self._cut:
-                self._cut = True
-                self._show.line(f"{AGENT_PREFIX}[… more than {MAX_LINES} lines; the rest is not shown …]")
+        if self._cut:
             return
         lines = (self._rest + chunk).split(b"\n")
         self._rest = lines.pop()
         if len(self._rest) > MAX_LINE:
             lines.append(self._rest)
             self._rest = b""
-        for line in lines[: MAX_LINES - self._count]:
+        room = MAX_LINES - self._count
+        for line in lines[:room]:
             self._tell(line)
         self._count += len(lines)
+        if len(lines) > room:
+            self._rest, self._cut = b"", True
+            self._show.line(f"{AGENT_PREFIX}[… more than {MAX_LINES} lines; the rest is not shown …]")
 
     def flush(self) -> None:
         """Show what came without a line break, at the end of an attempt."""

@@ -127,6 +127,8 @@ def _start(hosted: Hosted, clock: HostClock) -> RunStarted:
         run_id=hosted.run_id,
         kind=hosted.kind,
         contract=configuration.contract,
+        requested_mode=configuration.requested_mode,
+        contract_source=configuration.source,
         limits=configuration.limits,
         goal=configuration.goal,
         command=configuration.agent_command if hosted.kind is Kind.RUN else (),

@@ -31,7 +31,12 @@ def main() -> NoReturn:
     if sys.argv[1:] in (["--version"], ["-V"]):
         sys.stdout.write(f"signoff {__version__}\n")
         sys.exit(0)
-    sys.exit(_run())
+    code = _run()
+    try:
+        sys.stderr.flush()
+    except OSError:
+        sys.stderr = None  # nobody can be told; left as it is, Python would fail to flush it and change the exit code
+    sys.exit(code)
 
 
 def _prepare_streams() -> None:
@@ -67,21 +72,27 @@ def _run() -> int:
         with contextlib.suppress(OSError):
             error.show()
         return error.exit_code
-    except SignoffError as error:
-        from signoff.cli.output import report
+    except (click.Abort, KeyboardInterrupt):
+        with contextlib.suppress(OSError):
+            sys.stderr.write("signoff: interrupted\n")
+        return INTERRUPTED_EXIT
+    except (SignoffError, OSError, ExceptionGroup) as error:
+        return _told(error)
+    return code if isinstance(code, int) else 0
 
+
+def _told(error: Exception) -> int:
+    from signoff.cli.output import report
+    from signoff.errors import SignoffError
+
+    while isinstance(error, ExceptionGroup) and len(error.exceptions) == 1:
+        error = error.exceptions[0]  # a group of tasks wraps what ended it
+    if isinstance(error, SignoffError):
         report(str(error))
         return USAGE_EXIT
-    except (click.Abort, KeyboardInterrupt):
-        return INTERRUPTED_EXIT
-    except BrokenPipeError:
-        # The reader went away (`| head`): there is nobody to tell, and Python must not try again at exit.
-        sys.stdout = None
-        return 1
-    except OSError as error:
-        from signoff.cli.output import report
-
+    if not isinstance(error, OSError):
+        raise error
+    if not isinstance(error, BrokenPipeError):  # else the reader went away (`| head`), and there is nobody to tell
         report(f"the answer could not be given: {error}; mend that and ask again (`signoff show latest`: the last run)")
-        sys.stdout = None
-        return 1
-    return code if isinstance(code, int) else 0
+    sys.stdout = None  # Python must not try again at exit
+    return 1

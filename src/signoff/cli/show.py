@@ -103,7 +103,7 @@ def _started(event: RunStarted) -> Iterator[str]:
     if event.command:
         yield f"    agent: {one_line(' '.join(event.command))}"
     contract = event.contract
-    yield f"    contract {contract.digest()}, mode {contract.mode}"
+    yield f"    contract {contract.digest()}, mode {contract.mode} (asked for: {event.requested_mode})"
     yield from (f"    check {item.id}: {one_line(item.words)}" for item in contract.commands)
     yield from (f"    artifact {item.id}: {one_line(item.path)}" for item in contract.artifacts)
     yield from (f"    immutable {item.id}: {one_line(item.glob)}" for item in contract.immutable)

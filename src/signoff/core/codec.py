@@ -37,7 +37,7 @@ def decode_event(body: bytes) -> Event:
     raw = _open(body)
     try:
         return _EVENT.decode(raw)
-    except (msgspec.MsgspecError, ValueError) as error:
+    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         message = f"a record is no event of format {FORMAT}: {error}; it was not used; restore the store from a copy"
         raise JournalCorrupt(message) from error
 
@@ -47,7 +47,7 @@ def decode_state(body: bytes) -> GoalState:
     raw = _open(body)
     try:
         return _STATE.decode(raw)
-    except (msgspec.MsgspecError, ValueError) as error:
+    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         message = f"a checkpoint is no state of format {FORMAT}: {error}; it was not used; fold the journal instead"
         raise JournalCorrupt(message) from error
 
@@ -55,7 +55,7 @@ def decode_state(body: bytes) -> GoalState:
 def _open(body: bytes) -> msgspec.Raw:
     try:
         envelope = _ENVELOPE.decode(body)
-    except (msgspec.MsgspecError, ValueError) as error:
+    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         message = f"a record cannot be decoded: {error}; it was not used; restore the store from a copy"
         raise JournalCorrupt(message) from error
     if envelope.format != FORMAT:

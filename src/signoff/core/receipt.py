@@ -140,7 +140,7 @@ def read_statement(body: bytes) -> Statement:
     """Return the statement in `body`; raise `ReceiptError` when it is none, or is inconsistent in itself."""
     try:
         value = _DECODER.decode(body)
-    except (msgspec.MsgspecError, ValueError) as error:
+    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         message = f"the receipt's payload is not a statement of a verdict: {error}; nothing was verified"
         raise ReceiptError(message) from error
     if value.type != STATEMENT_TYPE or value.predicate_type != PREDICATE_TYPE:

@@ -134,7 +134,7 @@ def _basis_failures(evidence: Evidence) -> Iterator[Failure]:
 def _parts(picture: Picture) -> dict[str, str | None]:
     parts: dict[str, str | None] = {"control files": picture.control_digest}
     parts.update((f"input {item.input_id}", item.observed) for item in picture.inputs)
-    parts.update((file.path, file.sha256) for item in picture.artifacts for file in item.files)
+    parts.update((f"file {file.path}", file.sha256) for item in picture.artifacts for file in item.files)
     return parts
 
 
@@ -280,11 +280,11 @@ def _observations(evidence: Evidence) -> Iterable[tuple[str, str]]:
 
 
 def _named(changes: tuple[Change, ...]) -> str:
-    listed = ", ".join(f"{change.path!r} ({change.what})" for change in changes[:_NAMED])
+    listed = ", ".join(f"'{change.path}' ({change.what})" for change in changes[:_NAMED])
     more = len(changes) - _NAMED
     return f"{listed} and {more} more" if more > 0 else listed or "some file"
 
 
 def _listed(names: list[str]) -> str:
     more = len(names) - _NAMED
-    return ", ".join(repr(name[:200]) for name in names[:_NAMED]) + (f" and {more} more" if more > 0 else "")
+    return ", ".join(f"'{name[:200]}'" for name in names[:_NAMED]) + (f" and {more} more" if more > 0 else "")

@@ -207,7 +207,8 @@ def _settle_check(state: GoalState, event: CheckSettled) -> Transition:
 
 def _settled(state: GoalState, event: CheckSettled) -> GoalState:
     expected = Stage.BEFORE if state.phase is Phase.CHECKING_BEFORE else Stage.AFTER
-    if event.evidence.command_id not in state.pending or event.stage is not expected:
+    asked = state.pending if started(state).contract.parallel else state.pending[:1]
+    if event.evidence.command_id not in asked or event.stage is not expected:
         message = (
             f"CheckSettled of {event.evidence.command_id!r} ({event.stage}) was not asked for in phase {state.phase}; "
             "the state is unchanged; settle each check once"

@@ -10,7 +10,7 @@ from typing import Literal
 import msgspec
 
 from signoff.core.budget import Limits
-from signoff.core.completion.contract import Contract
+from signoff.core.completion.contract import Contract, Mode
 from signoff.core.completion.evidence import CheckEvidence, Picture
 from signoff.core.goal.verdict import Verdict
 from signoff.core.values import Assurance, Moment, require_id
@@ -61,6 +61,12 @@ class RunStarted(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     run_id: str
     kind: Kind
     contract: Contract
+    requested_mode: Mode = Mode.ENFORCE
+    """What was asked for, also where nothing was declared that it could apply to."""
+    contract_source: Literal["explicit_structured", "no_explicit_contract", "model_final_response"] = (
+        "explicit_structured"
+    )
+    """Whether a contract decides, or none could be made of what was asked for, or none was asked for."""
     limits: Limits
     goal: str = ""
     command: tuple[str, ...] = ()
