@@ -1,4 +1,4 @@
-"""Writes the two JSON Schemas of this folder anew from the code: `python docs/make_schemas.py`. A test compares them."""  # noqa: INP001 - a program, not a package
+"""Writes the JSON Schemas of this folder anew from the code: `python docs/make_schemas.py`."""  # noqa: INP001 - a program
 
 import json
 from pathlib import Path

@@ -1,19 +1,22 @@
-"""What every test may count on: the developer's own settings do not reach it, and it does not reach their records."""
-
-import os
+"""What all tests share: the option `--deep`, and the size of the exploration in the terminal's summary."""
 
 import pytest
-from hypothesis import settings
-
-# On a loaded machine an example may take long; that says nothing about the code. (In CI the parent is Hypothesis's own
-# profile for it, which makes examples repeatable.)
-settings.register_profile("signoff", parent=settings(), deadline=None)
-settings.load_profile("signoff")
 
 
-@pytest.fixture(scope="session", autouse=True)
-def _apart_from_the_developer(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Forget the settings of the surrounding shell, and keep records of runs in a folder that goes with the tests."""
-    for name in [name for name in os.environ if name.startswith(("AWORLD_", "SIGNOFF_"))]:
-        del os.environ[name]
-    os.environ["XDG_STATE_HOME"] = str(tmp_path_factory.mktemp("state"))
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add `--deep` to pytest's options."""
+    parser.addoption("--deep", action="store_true", help="explore the goal run in larger worlds (minutes, not seconds)")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say how many states and transitions the exploration went through."""
+    sizes = [
+        value
+        for report in terminalreporter.getreports("passed")
+        for name, value in report.user_properties
+        if name == "exploration"
+    ]
+    if sizes:
+        states, transitions = sum(size[1] for size in sizes), sum(size[2] for size in sizes)
+        terminalreporter.write_sep("=", "exploration of the goal run")
+        terminalreporter.write_line(f"{states} states and {transitions} transitions in {len(sizes)} worlds")

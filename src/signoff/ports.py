@@ -68,7 +68,11 @@ class ReceiptWriter(Protocol):
     """Writes the statement of a verdict to a place outside the workspace, or where the user said."""
 
     async def write(self, statement: bytes) -> tuple[str, str]:
-        """Return the receipt's path and the digest of its bytes; leave nothing behind when cancelled."""
+        """Return the receipt's path and the digest of its bytes."""
+        ...
+
+    async def withdraw(self) -> None:
+        """Take back what `write` put there, if it did: the run was cancelled before its receipt was recorded."""
         ...
 
 

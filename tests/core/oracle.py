@@ -1,6 +1,6 @@
-"""A second opinion on completion, for the tests: folded from the events alone, and told in other words than the core's.
+"""A second opinion on completion, for the tests: folded from the events alone, and told in other words.
 
-Nothing here may call `assess`, `closing` or `advance`, or read a `GoalState`: an opinion copied from the accused is none.
+Nothing here may call `assess`, `closing` or `advance`, or read a `GoalState`: an opinion copied from the core is none.
 """
 
 from collections.abc import Iterator
@@ -9,8 +9,17 @@ import msgspec
 
 from signoff.core.completion.contract import Artifact, Contract, Fresh, Mode, ValidationCommand
 from signoff.core.completion.evidence import CheckEvidence, FileFacts, FileKind, Picture
-from signoff.core.goal.events import AgentEnded, AgentOutcome, CheckSettled, Event, Kind, PictureTaken, Role, RunStarted
-from signoff.core.goal.events import Stage
+from signoff.core.goal.events import (
+    AgentEnded,
+    AgentOutcome,
+    CheckSettled,
+    Event,
+    Kind,
+    PictureTaken,
+    Role,
+    RunStarted,
+    Stage,
+)
 from signoff.core.values import Moment, epoch_microseconds
 
 
@@ -61,9 +70,11 @@ def objections(run: RunStarted, seen: Witness, now: Moment) -> list[str]:
         earlier = [each for each in seen.before if each.command_id == command.id]
         if not results or not _passed(command, results[-1], earlier[-1] if earlier else None):
             found.append(f"check {command.id} did not pass")
-    for artifact in run.contract.artifacts:
-        if not _is_right(artifact, seen.looks[-1], fresh=run.kind is Kind.RUN):
-            found.append(f"artifact {artifact.id} is not right")
+    found += [
+        f"artifact {artifact.id} is not right"
+        for artifact in run.contract.artifacts
+        if not _is_right(artifact, seen.looks[-1], fresh=run.kind is Kind.RUN)
+    ]
     if run.contract.max_age_seconds is not None:
         found += _about_age(run.contract.max_age_seconds * 1_000_000, seen, epoch_microseconds(now.wall))
     return found
@@ -83,9 +94,19 @@ def _about_the_agent(run: RunStarted, seen: Witness) -> Iterator[str]:
     quick = agent.duration_seconds <= run.limits.startup_seconds and not agent.output_size
     if work.change_count == 0 and agent.exit_code and not agent.timed_out and (quick or agent.exit_code in (126, 127)):
         yield "the agent had no turn"
-    wrote = work.change_count > 0 or any(file.written for item in work.artifacts for file in item.files)
-    if not run.allow_no_change and _stood_before(run.contract, seen) and (not wrote or work.shared_with):
-        yield "all was well before, and the agent wrote nothing that is surely its own"
+    if not run.allow_no_change and _stood_before(run.contract, seen) and not _own_work(run.contract, seen.looks[:-1]):
+        yield "all was well before, and the agent wrote nothing that is surely its own and still there"
+
+
+def _own_work(contract: Contract, looks: tuple[Picture, ...]) -> bool:
+    """Whether the agent's own work is seen before every round of checks: what a check wrote is not its own."""
+    anew = {artifact.id for artifact in contract.artifacts if artifact.fresh is Fresh.WRITTEN}
+    for look in looks:
+        files = [(item.requirement_id, file) for item in look.artifacts for file in item.files]
+        made = any(file.changed or (file.written and name in anew) for name, file in files)
+        if look.shared_with or not (look.change_count or made):
+            return False
+    return True
 
 
 def _stood_before(contract: Contract, seen: Witness) -> bool:

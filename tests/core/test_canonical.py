@@ -131,6 +131,7 @@ def test_both_ways_write_the_same_bytes(value: object) -> None:
 @settings(deadline=None)
 def test_the_fast_way_writes_the_same_bytes(value: object) -> None:
     """The values that orjson is trusted with, and they are trusted, come out as the exact writer would write them."""
+    assert isinstance(value, dict | list)
     assert subject._is_plain(value, MAX_BYTES)
     assert orjson.dumps(value, option=orjson.OPT_SORT_KEYS) == jcs.write(value, MAX_BYTES)
 

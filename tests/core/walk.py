@@ -1,7 +1,9 @@
 """Walks through every state that a world can lead a goal run to, once each, and asks the invariants at every step.
 
 A world is a contract with bounds and a small alphabet: what checks, pictures and agents can say in it, and which
-moments there are. Two states are one when all their fields are equal; parts of the alphabet are told apart by identity.
+moments there are. Parts of the alphabet are told apart by identity, and two states are one when all their fields are
+equal but for these: the wording of a failure; the wall time; signature and count of unchanged repairs where no bound
+asks for them; and, once a verdict is reached, everything that no later row of the table reads.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -11,8 +13,6 @@ import msgspec
 
 from signoff.core.completion.evidence import CheckEvidence, Picture
 from signoff.core.goal.advance import advance
-from signoff.core.goal.state import GoalState, Phase
-from signoff.core.goal.advance import TABLE
 from signoff.core.goal.decisions import Decision, Finish, RunAgent, RunCheck, TakePicture, WriteReceipt
 from signoff.core.goal.events import (
     AgentEnded,
@@ -29,6 +29,7 @@ from signoff.core.goal.events import (
     Stage,
     VerifierFailed,
 )
+from signoff.core.goal.state import GoalState, Phase
 from signoff.core.values import Moment
 from signoff.testing import FakeClock
 from tests.core.oracle import Witness
@@ -132,7 +133,10 @@ def taken(node: Node, event: Event, answered: Decision | None) -> Move:
 
 
 def events_at(world: World, node: Node) -> Iterator[tuple[Event, Decision | None]]:
-    """Everything that can happen next: each answer to each decision at each moment, and disturbances."""
+    """Everything that can happen next: each answer to each decision at each moment, and disturbances.
+
+    Of the answers that come late, when the run is closing, one of each type stands for all.
+    """
     state = node.state
     if state.phase is Phase.FINISHED:
         return
@@ -145,9 +149,8 @@ def events_at(world: World, node: Node) -> Iterator[tuple[Event, Decision | None
             return
         late = [each for each in node.asked if state.phase in CLOSING and not isinstance(each, WriteReceipt | Finish)]
         for decision in node.asked:
-            answers = list(_answers(world, decision, at))
-            # What arrives late is ignored, whatever it says: one answer stands for all.
-            yield from ((answer, decision) for answer in (answers[:1] if decision in late else answers))
+            answers = {(type(each) if decision in late else id(each)): each for each in _answers(world, decision, at)}
+            yield from ((answer, decision) for answer in answers.values())
         if world.disturbed:
             yield CancelRequested(at=at, by="SIGINT"), None
 
@@ -175,35 +178,37 @@ def _answers(world: World, decision: Decision, at: Moment) -> Iterator[Event]:
 def key_of(node: Node) -> tuple[object, ...]:
     """What makes a node this one and no other."""
     state, seen = node.state, node.seen
-    return (
+    common = (
         state.phase,
         state.at.elapsed if state.at is not None else None,
-        id(state.run.contract) if state.run is not None else None,
+        tuple(_key_of_decision(each) for each in node.asked),
+    )
+    if state.verdict is not None:
+        verdict = (state.verdict.status, state.verdict.ended_by, state.verdict.reasons)
+        return (*common, *verdict, state.receipt_path, state.receipt_error, state.pending)
+    asks_progress = state.run is not None and state.run.limits.no_progress is not None
+    return (
+        *common,
         state.pending,
         _ids(state.before),
-        state.stood_before,
+        state.held_before,
         state.attempt,
         id(state.agent),
         id(state.after_agent),
         id(state.after_checks),
         _ids(state.checks),
         state.again,
-        state.failures,
+        frozenset((failure.reason, failure.subject) for failure in state.failures),
         state.usage,
-        state.signature,
-        state.unchanged_repairs,
-        state.verdict,
-        state.receipt_path,
-        state.receipt_error,
-        tuple(_key_of_decision(each) for each in node.asked),
+        (state.signature, state.unchanged_repairs) if asks_progress else None,
         (_ids(seen.before), id(seen.baseline), id(seen.agent), _ids(seen.looks), _ids(seen.taken), _ids(seen.judged)),
     )
 
 
 def _key_of_decision(decision: Decision) -> tuple[object, ...]:
     match decision:
-        case RunAgent():
-            return (RunAgent, decision.attempt, decision.timeout_seconds)
+        case RunAgent(attempt=attempt, timeout_seconds=seconds):
+            return (RunAgent, attempt, seconds)
         case WriteReceipt() | Finish():
             return (type(decision),)
         case _:
@@ -221,8 +226,3 @@ def moments(*elapsed: float) -> tuple[Moment, ...]:
         clock.advance(seconds - clock.now().elapsed)
         found.append(clock.now())
     return tuple(found)
-
-
-def missing_rows(leads: Steps) -> set[tuple[Phase, type[Event]]]:
-    """The rows of the table that no walk has used."""
-    return set(TABLE) - set(leads)

@@ -69,6 +69,23 @@ def test_a_receipt_is_put_whole_and_leaves_no_other_file(tmp_path: Path) -> None
     assert [each.name for each in tmp_path.iterdir()] == ["r.json"]
 
 
+def test_a_receipt_is_withdrawn_by_who_put_it_there_only(tmp_path: Path) -> None:
+    """A writer takes back what it wrote, and nothing that it did not write."""
+    path = tmp_path / "r.json"
+    written(path)
+
+    async def main() -> None:
+        await ReceiptFile(str(path)).withdraw()
+        assert path.exists()
+        writer = ReceiptFile(str(path))
+        await writer.write(b"{}")
+        await writer.withdraw()
+        await writer.withdraw()
+
+    anyio.run(main)
+    assert not path.exists()
+
+
 def test_a_receipt_may_replace_a_receipt_and_nothing_else(tmp_path: Path) -> None:
     """An earlier receipt may be replaced; a file of the user's, a link, a folder or a FIFO is refused beforehand."""
     written(tmp_path / "r.json")

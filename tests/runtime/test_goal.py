@@ -1,7 +1,7 @@
 """The driver of a goal run: it journals before it acts, turns faults into events, and ends what it began."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Literal
 
 import anyio
@@ -27,7 +27,10 @@ DONE = AgentOutcome(started=True, exit_code=0, output_size=3)
 class Receipts:
     """Keeps what it is given; raises, or waits for ever, when told to."""
 
-    def __init__(self, *, error: Exception | None = None, waits: bool = False) -> None:
+    def __init__(
+        self, *, error: Exception | None = None, waits: bool = False, after: Callable[[], None] | None = None
+    ) -> None:
+        self._after = after
         self.statements: list[bytes] = []
         self.entered = anyio.Event()
         self._error = error
@@ -41,7 +44,13 @@ class Receipts:
         if self._error is not None:
             raise self._error
         self.statements.append(statement)
+        if self._after is not None:
+            self._after()
         return "/receipt.json", "sha256:" + "0" * 64
+
+    async def withdraw(self) -> None:
+        """Give a statement back."""
+        self.statements.clear()
 
 
 class Heard:
@@ -273,6 +282,21 @@ def test_cancelling_during_the_receipt_is_a_cancelled_run() -> None:
     end = cancelled_when(cast, cast.receipts.entered)
 
     assert (status(end), end.state.receipt_path, cast.receipts.statements) == (Status.CANCELLED, None, [])
+
+
+def test_a_receipt_that_was_written_as_the_run_was_cancelled_is_taken_back() -> None:
+    """When the cancellation is heard before the receipt's own event, the run is cancelled and has no receipt."""
+
+    async def main() -> GoalEnd:
+        cast = Cast(receipts=Receipts(after=lambda: run.cancel(CancelRequested(at=cast.clock.now(), by="SIGINT"))))
+        run = cast.run()
+        end = await run.run(cast.start())
+        assert cast.receipts.statements == []
+        return end
+
+    end = anyio.run(main)
+
+    assert (status(end), end.state.receipt_path) == (Status.CANCELLED, None)
 
 
 def test_checks_that_run_together_all_end_when_one_cannot_be_taken() -> None:

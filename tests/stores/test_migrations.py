@@ -2,7 +2,9 @@
 
 import re
 import sqlite3
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import anyio
@@ -146,6 +148,28 @@ def test_reading_only_migrates_nothing(tmp_path: Path, monkeypatch: pytest.Monke
     with pytest.raises(StoreError, match=r"written by an older version .*; it was not changed, .*; start a run"):
         SqliteStore(path, read_only=True)
     assert path.read_bytes() == before
+
+
+def test_a_step_that_another_process_takes_meanwhile_is_taken_once(tmp_path: Path) -> None:
+    """Of two that find the same old file, one takes the step; the other, which waited, finds it done."""
+    path, steps = tmp_path / "store.db", (*MIGRATIONS, SECOND)
+    written(path)
+    ours = sqlite3.connect(path, isolation_level=None)
+    theirs = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    waiting = threading.Event()
+    theirs.set_trace_callback(lambda statement: waiting.set() if statement == "BEGIN IMMEDIATE" else None)
+    with ThreadPoolExecutor(1) as pool:
+        ours.execute("BEGIN IMMEDIATE")
+        other = pool.submit(migrate, theirs, steps)
+        assert waiting.wait(20)
+        for statement in SECOND:
+            ours.execute(statement)
+        ours.execute(f"PRAGMA user_version = {len(steps)}")
+        ours.execute("COMMIT")
+        other.result(20)
+    assert odd_objects(theirs, steps) == ()
+    ours.close()
+    theirs.close()
 
 
 def test_a_draft_of_a_store_that_cannot_be_made_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

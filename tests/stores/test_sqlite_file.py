@@ -51,6 +51,14 @@ def refused_untouched(path: Path, words: str, error: type[StoreError] = StoreErr
     assert contents(path.parent) == before
 
 
+def refused_untouched_file(path: Path, words: str) -> None:
+    """See that the path is refused in these words, and that the file stays as it is."""
+    before = path.read_bytes()
+    with pytest.raises(StoreError, match=words):
+        SqliteStore(path)
+    assert path.read_bytes() == before
+
+
 def test_a_new_store_is_the_owners_alone(tmp_path: Path) -> None:
     """The file and what SQLite keeps beside it are readable by nobody else, whatever the process allows by default."""
     before = os.umask(0)
@@ -141,7 +149,7 @@ def test_what_is_no_store_is_refused_untouched(thing: str, tmp_path: Path) -> No
         ),
         ("file/store.db", "cannot be reached: .*Not a directory"),
         ("x" * 300, "cannot be reached: .*File name too long"),
-        ("a\0b", "cannot be reached: .*null byte"),
+        ("a\0b", "cannot be reached: .*embedded null"),
     ],
 )
 def test_a_place_that_cannot_be_is_named(place: str, words: str, tmp_path: Path) -> None:
@@ -221,6 +229,40 @@ def test_a_trigger_that_is_planted_while_the_store_is_open_does_not_run(tmp_path
         anyio.run(store.append, record)
     assert anyio.run(store.read, "run-1") == RECORDS
     anyio.run(store.close)
+
+
+def test_names_that_are_no_text_are_an_error_of_the_house(tmp_path: Path) -> None:
+    """A schema whose names cannot be decoded, so that SQLite's own words about it cannot either, is refused."""
+    path = made(tmp_path / "store.db")
+    content = path.read_bytes()
+    path.write_bytes(content.replace(b"event_begun", b"event_\xff\xfegun").replace(b"CREATE INDEX", b"CREATE INDEY"))
+    refused_untouched_file(path, "opening the store in .* failed: .*; nothing was changed")
+    path.write_bytes(content.replace(b"event_begun", b"event_\xff\xfegun"))
+    refused_untouched_file(path, "opening the store in .* failed: .*; nothing was changed")
+
+
+def test_a_value_larger_than_signoff_writes_is_not_loaded(tmp_path: Path) -> None:
+    """A body of a size that no record has is refused instead of taking the memory."""
+    path = made(tmp_path / "store.db")
+    changed(path, "UPDATE event SET body = zeroblob(40000000) WHERE seq = 2")
+    store = SqliteStore(path)
+    with pytest.raises(StoreError, match=r"too big .*; no record of it was used; a value is larger than signoff ever"):
+        anyio.run(store.read, "run-1")
+    anyio.run(store.close)
+
+
+@pytest.mark.parametrize(("synchronous", "level"), [("FULL", 2), ("NORMAL", 1)])
+def test_a_connection_is_careful(synchronous: sqlite_file.Synchronous, level: int, tmp_path: Path) -> None:
+    """What makes a commit survive is on, and what trusts a file is off."""
+    store = SqliteStore(tmp_path / "store.db", synchronous=synchronous)
+    names = ("synchronous", "journal_mode", "trusted_schema", "cell_size_check")
+
+    def settings(connection: sqlite3.Connection) -> dict[str, object]:
+        return {name: connection.execute(f"PRAGMA {name}").fetchone()[0] for name in names}
+
+    found = anyio.run(store._writer.call, settings)
+    anyio.run(store.close)
+    assert found == {"synchronous": level, "journal_mode": "wal", "trusted_schema": 0, "cell_size_check": 1}
 
 
 @pytest.mark.parametrize("suffix", ["-wal", "-shm"])

@@ -1,17 +1,17 @@
 """The thread of a store: it shares commits, keeps its callers apart, and outlives their event loops."""
 
 import gc
-import os
 import sqlite3
 import subprocess
 import sys
 import threading
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from functools import partial
 from pathlib import Path
 
 import anyio
+import anyio.lowlevel
 import anyio.to_thread
 import pytest
 
@@ -43,13 +43,13 @@ class Table:
         """Insert a number."""
         await self.writer.call(lambda connection: connection.execute(INSERT, (number,)), writes=True)
 
-    async def held_up(self, *calls: Callable[[], object]) -> list[BaseException | None]:
+    async def held_up(self, *calls: Callable[[], Awaitable[object]]) -> list[BaseException | None]:
         """Start calls while the thread is busy, let it go on when all wait, and return how each ended."""
         ends: list[BaseException | None] = [None] * len(calls)
 
         async def call(number: int) -> None:
             try:
-                await calls[number]()  # type: ignore[misc]
+                await calls[number]()
             except (StoreError, sqlite3.Error) as error:
                 ends[number] = error
 
@@ -142,6 +142,21 @@ def test_a_surprise_is_raised_where_the_call_was_made_and_the_thread_serves_on(t
     assert table.numbers() == [1]
 
 
+def test_whoever_waits_hears_when_the_thread_breaks(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No fault of the thread itself leaves a caller waiting: those in hand, those behind, and later ones are told."""
+
+    def broken() -> StoreError | None:
+        raise ZeroDivisionError("guard")
+
+    monkeypatch.setattr("signoff.stores.writer._SHARED_AT_MOST", 2)
+    table.writer = Writer(sqlite3.connect(table.path, isolation_level=None, check_same_thread=False), guard=broken)
+    ends = anyio.run(table.held_up, *[partial(table.insert, number) for number in range(6)])
+    words = "the thread of the store ended: ZeroDivisionError('guard'); whether this was written is not known; read it"
+    assert [str(end) for end in ends] == [words] * 6
+    with pytest.raises(StoreError, match="nothing more is read or written; open a new one"):
+        anyio.run(table.insert, 7)
+
+
 def test_a_busy_database_does_not_block_the_loop(table: Table) -> None:
     """While another process holds the file, the loop turns; when it lets go, the write is done."""
     other = sqlite3.connect(table.path, isolation_level=None)
@@ -153,7 +168,7 @@ def test_a_busy_database_does_not_block_the_loop(table: Table) -> None:
             async with anyio.create_task_group() as group:
                 group.start_soon(table.insert, 1)
                 while turns < 200:
-                    await anyio.sleep(0)
+                    await anyio.lowlevel.checkpoint()
                     turns += 1
                 other.execute("COMMIT")
         return turns
@@ -305,7 +320,6 @@ def test_a_program_that_does_not_close_its_store_still_ends(tmp_path: Path) -> N
     anyio.run(store.close)
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 def test_a_forked_child_may_not_use_the_store_and_does_not_harm_it(tmp_path: Path) -> None:
     """In the child every call is refused; the parent goes on, also after the child has ended in the ordinary way."""
     script = """

@@ -16,6 +16,7 @@ command = signoff.ValidationCommand(id="tests", argv=("pytest", "-q"), env={"CI"
 assert_type(command.argv, tuple[str, ...])
 assert_type(command.env, Mapping[str, str])
 assert_type(command.before, Literal["any", "failed"])
+assert_type(command.report, signoff.ReportFormat | None)
 
 contract = signoff.Contract(
     mode=signoff.Mode.ENFORCE,

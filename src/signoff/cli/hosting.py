@@ -33,7 +33,7 @@ from signoff.runtime.clock import HostClock
 from signoff.runtime.command_agent import AgentOptions, CommandAgent, require_usable
 from signoff.runtime.goal import Doers, GoalEnd, GoalRun
 from signoff.stores.sql import SqliteStore
-from signoff.verifiers import HostVerifier, WorkspaceOptions, require_matches, unguarded_programs
+from signoff.verifiers import HostVerifier, WorkspaceOptions, require_bash, require_matches, unguarded_programs
 
 
 class _NoAgent:
@@ -63,6 +63,7 @@ def host(configuration: Configuration, kind: Kind, *, receipt: str | None, as_js
     if receipt is not None:
         require_writable_place(receipt)
     require_matches(configuration.root, configuration.contract)
+    require_bash(configuration.root, configuration.contract, host=os.environ)
     project = project_folder(configuration.root, environment=os.environ)
     run_id = time.strftime("%Y%m%dT%H%M%S", time.gmtime()) + "-" + secrets.token_hex(3)
     folder = run_folder(project, run_id)

@@ -5,39 +5,59 @@ process ends, however it ends. There is no clock and no mutex: a run remembers w
 it looked first, and all others were live at some time since. The file of a run that has ended is removed only while no
 other run is live, because one that is may still have to see it.
 
+A run that an agent starts is within the agent's own run: what it changes is that agent's work, and counts for it.
+
 An agent of the same account can plant or remove files here. A planted one takes changes away from a run, and gives it
 none; that a removed one goes unseen is not covered.
 """
 
 import fcntl
-import json
 import os
 import stat
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+import msgspec
+
 from signoff.config.private import unusable
-from signoff.core.canonical import parse
 from signoff.core.values import require_id
-from signoff.errors import CanonicalError
+from signoff.errors import PolicyError
 
 _SUFFIX = ".json"
 _LONGEST = 64 * 1024
+_DEEPEST = 16
+"""Runs within runs that are told apart."""
 _FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
-class RunLock:
-    """Makes one run live from its construction to `close`."""
+class _Note(msgspec.Struct, frozen=True, kw_only=True):
+    """What the file of a live run says."""
 
-    def __init__(self, folder: str, *, run_id: str, workspace: str) -> None:
+    run_id: str
+    workspace: str
+    within: tuple[str, ...] = ()
+    """The runs around this one, the nearest first."""
+    pid: int = 0
+    """For people."""
+
+
+class RunLock:
+    """Makes one run live from its construction to `close`.
+
+    `within` is the id of the run whose agent started this one; a text that is no id means that there is none.
+    """
+
+    def __init__(self, folder: str, *, run_id: str, workspace: str, within: str = "") -> None:
         self.run_id = require_id(run_id, what="run id")
         self._folder = folder
         self._workspace = workspace
         self._gone: frozenset[str] = frozenset()
         self._seen: dict[str, None] = {}
         try:
-            self._fd = _take(folder, run_id, {"pid": os.getpid(), "run_id": run_id, "workspace": workspace})
+            around = _around(folder, within)
+            note = _Note(run_id=run_id, workspace=workspace, within=around, pid=os.getpid())
+            self._fd = _take(folder, note)
             self.mark()
         except OSError as error:
             raise unusable(folder, error) from None
@@ -59,8 +79,10 @@ class RunLock:
         """Return the ids of the other runs that were live in this workspace, or around or in it, since the mark."""
         for name in _names(self._folder):
             run_id = name.removesuffix(_SUFFIX)
-            if name not in self._gone and run_id != self.run_id and _overlaps(self._folder, name, self._workspace):
-                self._seen[run_id] = None
+            if name not in self._gone and run_id != self.run_id:
+                note = _note(self._folder, name)
+                if note is None or (self.run_id not in note.within and _overlap(note.workspace, self._workspace)):
+                    self._seen[run_id] = None
         return tuple(sorted(self._seen))
 
     def close(self) -> None:
@@ -77,17 +99,18 @@ def live_in(folder: str, *, workspace: str) -> tuple[str, ...]:
         names = _names(folder)
     except OSError as error:
         raise unusable(folder, error) from None
-    held = (name for name in names if _overlaps(folder, name, workspace) and _is_held(folder, name))
-    return tuple(sorted(name.removesuffix(_SUFFIX) for name in held))
+    notes = {name: _note(folder, name) for name in names if _is_held(folder, name)}
+    found = [name for name, note in notes.items() if note is None or _overlap(note.workspace, workspace)]
+    return tuple(sorted(name.removesuffix(_SUFFIX) for name in found))
 
 
-def _take(folder: str, run_id: str, note: dict[str, object]) -> int:
+def _take(folder: str, note: _Note) -> int:
     """Make the file of a run, held before it can be seen, and return what holds it."""
-    hidden, name = Path(folder, f".{run_id}.{os.getpid()}"), Path(folder, run_id + _SUFFIX)
+    hidden, name = Path(folder, f".{note.run_id}.{note.pid}"), Path(folder, note.run_id + _SUFFIX)
     fd = os.open(hidden, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        os.write(fd, json.dumps(note).encode())
+        os.write(fd, msgspec.json.encode(note))
         hidden.rename(name)
     except OSError:
         os.close(fd)
@@ -121,21 +144,32 @@ def _is_held(folder: str, name: str) -> bool:
     return False
 
 
-def _overlaps(folder: str, name: str, workspace: str) -> bool:
-    """Whether a run works in, around or below a workspace; one that does not say where is taken to."""
+def _note(folder: str, name: str) -> _Note | None:
+    """What a file says; None when it is gone or says nothing that can be read."""
     try:
         fd = _open(folder, name)
         try:
-            note = parse(os.read(fd, _LONGEST))
+            return msgspec.json.decode(os.read(fd, _LONGEST), type=_Note)
         finally:
             os.close(fd)
-    except (OSError, CanonicalError):
-        return True
-    other = note.get("workspace") if isinstance(note, dict) else None
-    if not isinstance(other, str):
-        return True
-    one, two = Path(workspace), Path(other)
-    return one == two or one in two.parents or two in one.parents
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+
+
+def _around(folder: str, within: str) -> tuple[str, ...]:
+    """A run and the runs around it, the nearest first."""
+    try:
+        require_id(within, what="run id")
+    except PolicyError:
+        return ()
+    note = _note(folder, within + _SUFFIX)
+    return (within, *(note.within if note is not None else ()))[:_DEEPEST]
+
+
+def _overlap(one: str, two: str) -> bool:
+    """Whether one workspace is the other, or around or in it."""
+    here, there = Path(one), Path(two)
+    return here == there or here in there.parents or there in here.parents
 
 
 def _open(folder: str, name: str) -> int:

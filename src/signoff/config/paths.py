@@ -35,9 +35,11 @@ def workspace_path(text: str, *, root: str, home: str) -> str:
         return text
     if home.startswith("/") and (text == "~" or text.startswith("~/")):
         text = home + text[1:]
+    if text.startswith("~"):
+        return text
     if not text.startswith("/"):
         normal = posixpath.normpath(text)
-        return f"./{normal}" if normal.startswith("~") and not text.startswith("~") else normal
+        return f"./{normal}" if normal.startswith("~") else normal
     path = posixpath.normpath("/" + text.lstrip("/"))
     inner = _below(root, path)
     if inner is None:

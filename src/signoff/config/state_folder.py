@@ -35,6 +35,8 @@ class ProjectFolder(msgspec.Struct, frozen=True, kw_only=True):
 
     root: str
     """The workspace that it belongs to, by its real path."""
+    state: str
+    """The state folder, with everything of all projects."""
     path: str
     database: str
     """Where the store's file is, or will be."""
@@ -72,8 +74,8 @@ def state_root(environment: Mapping[str, str], *, platform: str = sys.platform) 
 
 def project_folder(root: str, *, environment: Mapping[str, str], platform: str = sys.platform) -> ProjectFolder:
     """Return the folder of a workspace, made where it is missing; `root` is the workspace's real path."""
-    folder, state = _folder_of(root, environment, platform)
-    make_shared(state)
+    folder = _folder_of(root, environment, platform)
+    make_shared(folder.state)
     for path in (folder.live, str(Path(folder.path).parent), folder.path, folder.runs):
         make_private(path)
     _require_file(folder.database)
@@ -82,8 +84,8 @@ def project_folder(root: str, *, environment: Mapping[str, str], platform: str =
 
 def existing_database(root: str, *, environment: Mapping[str, str], platform: str = sys.platform) -> str | None:
     """Return the path of a workspace's store; None when there is none. Nothing is made."""
-    folder, state = _folder_of(root, environment, platform)
-    if not (is_shared(state) and is_private(str(Path(folder.path).parent)) and is_private(folder.path)):
+    folder = _folder_of(root, environment, platform)
+    if not (is_shared(folder.state) and is_private(str(Path(folder.path).parent)) and is_private(folder.path)):
         return None
     _require_file(folder.database)
     return folder.database if os.path.lexists(folder.database) else None
@@ -91,15 +93,18 @@ def existing_database(root: str, *, environment: Mapping[str, str], platform: st
 
 def live_runs(root: str, *, environment: Mapping[str, str], platform: str = sys.platform) -> tuple[str, ...]:
     """Return the ids of the runs that are live now in a workspace, or around or in it. Nothing is made."""
-    folder, state = _folder_of(root, environment, platform)
-    if not (is_shared(state) and is_private(folder.live)):
+    folder = _folder_of(root, environment, platform)
+    if not (is_shared(folder.state) and is_private(folder.live)):
         return ()
     return live_in(folder.live, workspace=root)
 
 
-def run_lock(project: ProjectFolder, run_id: str) -> RunLock:
-    """Make a run live in its workspace until the lock is closed."""
-    return RunLock(project.live, run_id=run_id, workspace=project.root)
+def run_lock(project: ProjectFolder, run_id: str, *, within: str = "") -> RunLock:
+    """Make a run live in its workspace until the lock is closed.
+
+    `within` is the id of the run whose agent started it, as that agent finds it in SIGNOFF_RUN_ID.
+    """
+    return RunLock(project.live, run_id=run_id, workspace=project.root, within=within)
 
 
 def run_folder(project: ProjectFolder, run_id: str) -> RunFolder:
@@ -113,18 +118,18 @@ def run_folder(project: ProjectFolder, run_id: str) -> RunFolder:
     return RunFolder(path=str(path), reports=str(path / "reports"))
 
 
-def _folder_of(root: str, environment: Mapping[str, str], platform: str) -> tuple[ProjectFolder, str]:
+def _folder_of(root: str, environment: Mapping[str, str], platform: str) -> ProjectFolder:
     state = state_root(environment, platform=platform)
     path = Path(state, _PROJECTS, _name_of(root))
-    folder = ProjectFolder(
+    return ProjectFolder(
         root=root,
+        state=state,
         path=str(path),
         database=str(path / _DATABASE),
         runs=str(path / "runs"),
         live=str(Path(state, _LIVE)),
         notes=_notes(state, root),
     )
-    return folder, state
 
 
 def _name_of(root: str) -> str:

@@ -4,6 +4,7 @@ Text of a command stands inside a data boundary: escaped, so that it can neither
 bounded. Instructions are the host's own and stand outside. Nothing here decides what failed.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from signoff.core.completion.assess import RUN, Failure
@@ -17,6 +18,7 @@ from signoff.records.text import one_line, tail_of, visible
 BOUNDARY = "command-output"
 MAX_CHARACTERS = 32 * 1024
 """Bound of a whole feedback text, in characters before escaping."""
+_TAG = re.compile(rf"<(?=\s*/?\s*{BOUNDARY})", re.IGNORECASE)
 _LEAST_OUTPUT = 512
 _MOST_FAILURES = 20
 
@@ -78,10 +80,10 @@ def _requirement(
 ) -> Iterator[str]:
     name = failures[0].subject
     words = _words(contract).get(name, "")
-    title = "the run as a whole" if name == RUN else f"{name}: {one_line(words)}"
+    title = "the run as a whole" if name == RUN else f"{name}: {_inert(words)}"
     yield f"{number}. {title}"
     for failure in failures[:_MOST_FAILURES]:
-        yield f"   {failure.reason}: {one_line(failure.detail, limit=1500)}"
+        yield f"   {failure.reason}: {_inert(failure.detail, limit=1500)}"
     if len(failures) > _MOST_FAILURES:
         yield f"   ({len(failures) - _MOST_FAILURES} more of this requirement are not listed.)"
     for reason in by_gravity({failure.reason for failure in failures}):
@@ -103,7 +105,7 @@ def _output(evidence: CheckEvidence | None, share: int) -> list[str]:
         return []
     lines = []
     if evidence.left_out:
-        names = one_line(", ".join(evidence.left_out))
+        names = _inert(", ".join(evidence.left_out))
         lines.append(f"   The check ran without these parts of the host's environment: {names}.")
     output = evidence.output
     if output.size == 0:
@@ -116,6 +118,11 @@ def _output(evidence: CheckEvidence | None, share: int) -> list[str]:
         f"</{BOUNDARY}>",
     ]
     return lines
+
+
+def _inert(text: str, *, limit: int = 500) -> str:
+    """A line of the host's that names files or commands, whose names can hold the tag of the boundary."""
+    return _TAG.sub("&lt;", one_line(text, limit=limit))
 
 
 def _escaped(text: str) -> str:

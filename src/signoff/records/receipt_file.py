@@ -6,7 +6,6 @@ import stat
 from pathlib import Path
 
 import anyio
-import anyio.lowlevel
 import anyio.to_thread
 
 from signoff.core.canonical import digest_bytes
@@ -53,18 +52,22 @@ class ReceiptFile:
 
     def __init__(self, path: str) -> None:
         self._path = path
+        self._put = False
 
     async def write(self, statement: bytes) -> tuple[str, str]:
-        """Write the envelope, flushed to disk; when cancelled, leave no receipt of this run behind."""
+        """Write the envelope, flushed to disk, whole or not at all."""
         receipt = enveloped(statement)
         with anyio.CancelScope(shield=True):
             await anyio.to_thread.run_sync(_put, self._path, receipt)
-        try:
-            await anyio.lowlevel.checkpoint()
-        except anyio.get_cancelled_exc_class():
-            _remove(self._path)
-            raise
+        self._put = True
         return self._path, digest_bytes(receipt)
+
+    async def withdraw(self) -> None:
+        """Remove the receipt if this writer put it there; what was there before another write is gone all the same."""
+        if self._put:
+            self._put = False
+            with anyio.CancelScope(shield=True):
+                await anyio.to_thread.run_sync(_remove, self._path)
 
 
 def _is_receipt(path: str) -> bool:
@@ -78,8 +81,9 @@ def _is_receipt(path: str) -> bool:
 
 
 def _remove(path: str) -> None:
-    """Take back what was just put there: a cancelled run has no receipt."""
-    Path(path).unlink(missing_ok=True)
+    """Take back what was put there; a file that cannot be removed stays, and the run's record says cancelled."""
+    with contextlib.suppress(OSError):
+        Path(path).unlink(missing_ok=True)
 
 
 def _put(path: str, receipt: bytes) -> None:

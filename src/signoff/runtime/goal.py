@@ -101,6 +101,8 @@ class GoalRun:
                     group.start_soon(self._perform_and_tell, decision)
                 decisions = await self._take(await self._arrived.receive())
             group.cancel_scope.cancel()
+        if phase is Phase.RECORDING and self._state.receipt_path is None:
+            await self._doers.receipts.withdraw()  # its event came too late, or never: the decision was called off
         return decisions
 
     async def _take(self, event: Event) -> tuple[Decision, ...]:

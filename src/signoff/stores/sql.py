@@ -31,7 +31,7 @@ ORDER BY first.position DESC
 
 
 class SqliteStore:
-    """A `Store` in the file at `path`, usable from any event loop, one after another or at once.
+    """A `Store` in the file at `path`, usable from any event loop of asyncio, one after another or at once.
 
     Constructing it opens the file, at once and in the calling thread, or raises `StoreError`. The file is made, with
     mode 0600, when there is none, in a folder that exists; with `read_only` nothing is made, migrated or written.

@@ -7,8 +7,9 @@
         play << RunAgent(attempt=1, timeout_seconds=ANY)
     assert play.state.phase is Phase.RUNNING
 
-The script is played when the block ends, so it cannot be written and then forgotten; outside a block no line is taken.
-Every decision must be named, in order: an event that is followed by none says that the machine decides nothing.
+Events are played as they are said, so that `play.state` and a clock can be used between the lines; the script is
+compared when the block ends, so it cannot be written and then forgotten, and outside of a block no line is taken. Every
+decision must be named, in order: an event that is followed by none says that the machine decides nothing.
 Nothing about a particular machine may be put here.
 """
 
@@ -56,22 +57,25 @@ A_REFUSAL = Refusal.REFUSED
 """In place of decisions: the event before it must be refused as a `ProtocolViolation`."""
 
 
-class _Line(msgspec.Struct, Generic[State, Event]):
-    event: Event | Callable[[State], Event]
+class _Line(msgspec.Struct):
+    """One event of a script, what must follow from it, and what did."""
+
+    event: object
+    found: Sequence[object]
     expected: list[object] = []
 
 
 class Screenplay(Generic[State, Event, Decision]):
     """A script for one machine: `play >> event` says what happens, `play << decision` what must follow from it.
 
-    An event may be given as a function of the state, for what only the machine knows. After the block `state` is the
-    state that the script leads to; a script that does not fit raises `AssertionError` with both scripts, compared.
+    A script that does not fit raises `AssertionError` at the end of its block, with both scripts compared.
     """
 
     def __init__(self, advance: Callable[[State, Event], Step[State, Decision]], state: State) -> None:
         self.state = state
+        """The state that the script has led to so far."""
         self._advance = advance
-        self._lines: list[_Line[State, Event]] = []
+        self._lines: list[_Line] = []
         self._open = False
 
     def __enter__(self) -> Self:
@@ -84,13 +88,27 @@ class Screenplay(Generic[State, Event, Decision]):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._open = False
-        if kind is None:
-            self._play()
+        if error is not None and not isinstance(error, Exception):
+            return
+        if not self._lines and error is None:
+            raise AssertionError(
+                "This screenplay has no line, so it tests nothing; write at least one `play >> event`."
+            )
+        written, played = self._scripts()
+        if written != played:
+            # What went wrong within the block may well follow from what is told here.
+            raise AssertionError(_comparison(written, played)) from error
 
-    def __rshift__(self, event: Event | Callable[[State], Event]) -> Self:
+    def __rshift__(self, event: Event) -> Self:
         """Say what happens next."""
         self._require_open()
-        self._lines.append(_Line(event))
+        try:
+            step = self._advance(self.state, event)
+        except ProtocolViolation as error:
+            self._lines.append(_Line(event, (_Refused(str(error)),)))
+        else:
+            self._lines.append(_Line(event, step.decisions))
+            self.state = step.state
         return self
 
     def __lshift__(self, decision: Decision | Refusal) -> Self:
@@ -103,34 +121,17 @@ class Screenplay(Generic[State, Event, Decision]):
 
     def _require_open(self) -> None:
         if not self._open:
-            raise AssertionError(
-                "A line outside of the block would never be played; write it within `with … as play:`."
-            )
+            raise AssertionError("A line outside of the block is never compared; write it within `with … as play:`.")
 
-    def _play(self) -> None:
-        if not self._lines:
-            raise AssertionError(
-                "This screenplay has no line, so it tests nothing; write at least one `play >> event`."
-            )
+    def _scripts(self) -> tuple[list[str], list[str]]:
         written: list[str] = []
         played: list[str] = []
         for line in self._lines:
-            event, outcome = self._step(line.event)
-            shown = _cut(f">> {_flat(event)}")
-            expected, found = _shown(line.expected, outcome)
-            written += [shown, *expected]
-            played += [shown, *found]
-        if written != played:
-            raise AssertionError(_comparison(written, played))
-
-    def _step(self, event: Event | Callable[[State], Event]) -> tuple[Event, Sequence[object]]:
-        happened: Event = event(self.state) if callable(event) else event
-        try:
-            step = self._advance(self.state, happened)
-        except ProtocolViolation as error:
-            return happened, (_Refused(str(error)),)
-        self.state = step.state
-        return happened, step.decisions
+            event = _cut(f">> {_flat(line.event)}")
+            expected, found = _shown(line.expected, line.found)
+            written += [event, *expected]
+            played += [event, *found]
+        return written, played
 
 
 class _Refused:

@@ -11,7 +11,7 @@ commands · reports · texts    the checks themselves
 from signoff.verifiers.artifacts import inspect_one
 from signoff.verifiers.left_out import CACHES, VERSION_CONTROL
 from signoff.verifiers.names import shown, unshown
-from signoff.verifiers.require import require_matches, unmatched
+from signoff.verifiers.require import require_bash, require_matches, unmatched
 from signoff.verifiers.runners import RUNNERS
 from signoff.verifiers.unguarded import unguarded_programs
 from signoff.verifiers.workspace import HostVerifier, Told, WorkspaceOptions
@@ -24,6 +24,7 @@ __all__ = [
     "Told",
     "WorkspaceOptions",
     "inspect_one",
+    "require_bash",
     "require_matches",
     "shown",
     "unguarded_programs",

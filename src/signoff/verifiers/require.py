@@ -1,12 +1,15 @@
-"""Refuses, before anything is started, a contract whose patterns are none or match nothing in the workspace.
+"""Refuses, before anything is started, a contract that nobody could meet here: its patterns, its shell.
 
 A pattern that matches nothing guards nothing: a slip of the pen would pass for protection.
 """
 
+import shutil
+from collections.abc import Mapping
 from contextlib import closing
 
 from signoff.core.completion.contract import Contract, ImmutableInput
 from signoff.errors import ConfigError
+from signoff.process import check_environment
 from signoff.verifiers.globs import matcher
 from signoff.verifiers.names import shown
 from signoff.verifiers.scan import input_matchers
@@ -48,3 +51,15 @@ def require_matches(root: str, contract: Contract) -> None:
             f"no file of {shown(root)} is under the immutable input {named}; nothing was started; correct the pattern, "
             f"or set allow_no_match = true ({_LEFT_OUT})"
         )
+
+
+def require_bash(root: str, contract: Contract, *, host: Mapping[str, str]) -> None:
+    """Raise `ConfigError` when a check is a shell string and there is no bash to run it: no agent could mend that."""
+    for command in contract.commands:
+        if command.shell:
+            given = check_environment(host, workspace=root, pass_env=command.pass_env, extra=command.env)
+            if shutil.which("bash", path=given.env["PATH"]) is None:
+                raise ConfigError(
+                    f"check {command.id} is a shell string, and no bash is on the checks' PATH; nothing was started; "
+                    "install bash, or write the check as argv in signoff.toml"
+                )

@@ -76,7 +76,9 @@ class Artifact(msgspec.Struct, frozen=True, kw_only=True):
             message = f"artifact {self.id} has min_count {self.min_count} without glob; set glob = true or drop it"
             raise PolicyError(message)
         if not self.allow_outside and leads_outside(self.path):
-            message = f"artifact {self.id}: {self.path!r} leads out of the workspace; set allow_outside to permit it"
+            message = (
+                f"path {self.path!r} leads out of the workspace; allow_outside, in signoff.toml or Python, permits it"
+            )
             raise PolicyError(message)
 
 
@@ -118,7 +120,7 @@ class ValidationCommand(msgspec.Struct, frozen=True, kw_only=True):
         require_count(self.min_tests, what=f"min_tests of {what}", least=1)
         _require_text(self.cwd, what=f"cwd of {what}")
         if not self.allow_outside and leads_outside(self.cwd):
-            message = f"{what}: cwd {self.cwd!r} leads out of the workspace; set allow_outside to permit it"
+            message = f"{what}: cwd {self.cwd!r} leads out of the workspace; allow_outside permits it"
             raise PolicyError(message)
 
     @property
