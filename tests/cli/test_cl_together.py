@@ -45,10 +45,12 @@ def test_both_have_their_own_records_and_neither_counts_the_changes(work: Path) 
 
 
 @pytest.mark.scenario("CL-012")
-def test_work_that_a_check_saw_fail_before_still_counts(work: Path) -> None:
-    """A check that failed before and holds now proves the work, whoever of the two did it."""
+def test_work_of_two_runs_at_once_counts_for_neither(work: Path) -> None:
+    """Nobody can say whose the change is, so neither run is completed; the reason names the other run."""
     both = two_runs(work, "--verify", "test -s out.txt", "--max-repairs", "0", script="echo hello >out.txt")
-    assert [(done.code, done.json["status"]) for done in both] == [(0, "completed")] * 2, both
+    for done, other in zip(both, reversed(both), strict=True):
+        assert (done.code, done.json["status"], done.json["reason"]) == (1, "not_completed", "nothing_changed")
+        assert other.json["run_id"] in done.json["failures"][0]["detail"]
 
 
 @pytest.mark.scenario("CL-012")

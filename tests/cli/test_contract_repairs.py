@@ -108,6 +108,9 @@ class NoReceipt:
         assert statement
         return "/nowhere", "sha256:" + "0" * 64
 
+    async def withdraw(self) -> None:
+        """Have nothing to take back."""
+
 
 class Silent:
     """Implements the port `Listener` and tells nobody."""

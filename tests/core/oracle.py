@@ -27,7 +27,6 @@ class Witness(msgspec.Struct, frozen=True, kw_only=True):
     """What was seen before the agent first acted, and since it last acted."""
 
     before: tuple[CheckEvidence, ...] = ()
-    baseline: Picture | None = None
     agent: AgentOutcome | None = None
     looks: tuple[Picture, ...] = ()
     """Pictures since the agent's last act; the first shows its work, the last is judged."""
@@ -45,7 +44,7 @@ class Witness(msgspec.Struct, frozen=True, kw_only=True):
             case CheckSettled():
                 return replace(self, taken=(*self.taken, event.evidence))
             case PictureTaken(role=Role.BASELINE):
-                return replace(self, baseline=event.picture)
+                return self
             case PictureTaken(role=Role.AFTER_AGENT):
                 return replace(self, looks=(event.picture,), taken=(), judged=())
             case PictureTaken():
@@ -94,8 +93,8 @@ def _about_the_agent(run: RunStarted, seen: Witness) -> Iterator[str]:
     quick = agent.duration_seconds <= run.limits.startup_seconds and not agent.output_size
     if work.change_count == 0 and agent.exit_code and not agent.timed_out and (quick or agent.exit_code in (126, 127)):
         yield "the agent had no turn"
-    if not run.allow_no_change and _stood_before(run.contract, seen) and not _own_work(run.contract, seen.looks[:-1]):
-        yield "all was well before, and the agent wrote nothing that is surely its own and still there"
+    if not run.allow_no_change and not _own_work(run.contract, seen.looks[:-1]):
+        yield "the agent wrote nothing that is surely its own and still there"
 
 
 def _own_work(contract: Contract, looks: tuple[Picture, ...]) -> bool:
@@ -107,16 +106,6 @@ def _own_work(contract: Contract, looks: tuple[Picture, ...]) -> bool:
         if look.shared_with or not (look.change_count or made):
             return False
     return True
-
-
-def _stood_before(contract: Contract, seen: Witness) -> bool:
-    passed = {each.command_id: each for each in seen.before}
-    checks = all(item.id in passed and _passed(item, passed[item.id], None) for item in contract.commands)
-    return (
-        checks
-        and seen.baseline is not None
-        and all(_is_right(item, seen.baseline, fresh=False) for item in contract.artifacts)
-    )
 
 
 def _about_the_workspace(contract: Contract, seen: Witness) -> Iterator[str]:

@@ -140,6 +140,13 @@ def test_what_is_said_of_the_run(facts: dict[str, object], reason: Reason | None
     assert [(failure.reason, failure.subject) for failure in failures] == ([(reason, "run")] if reason else [])
 
 
+@pytest.mark.parametrize(("others", "words"), [((), "Nothing in the workspace"), (("run-7",), "(run-7)")])
+def test_why_nothing_counts_as_changed(others: tuple[str, ...], words: str) -> None:
+    """Where other runs were live, they are named; else nothing has changed at all."""
+    (failure,) = judged(CONTRACT, showing(replace(GOOD, shared_with=others), idle=True)).failures
+    assert words in failure.detail
+
+
 @pytest.mark.scenario("CC-204")
 def test_claims_are_no_evidence() -> None:
     """The same final answer given again and again assesses as it did at first: only the host's evidence counts."""

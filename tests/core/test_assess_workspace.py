@@ -98,6 +98,17 @@ def test_every_match_of_a_glob_is_judged() -> None:
     assert [failure.detail.split()[0] for failure in failures] == ["b.txt", "c.txt"]
 
 
+def test_not_every_bad_match_is_told() -> None:
+    """Of very many bad files the first are named and the others counted, so that a judgement stays readable."""
+    found = an_artifact("out", *(a_file(f"{number:03}.txt", blank=True) for number in range(200)))
+    failures = judged(replace(CONTRACT, artifacts=(GLOB,)), showing(replace(GOOD, artifacts=(found,)))).failures
+    assert {failure.reason for failure in failures} == {Reason.ARTIFACT_EMPTY}
+    told = len(failures) - 1
+    assert 1 < told < 100
+    assert failures[0].detail.startswith("000.txt ")
+    assert failures[-1].detail.startswith(f"{200 - told} more files")
+
+
 # --- the workspace ---------------------------------------------------------------------------------------------------
 
 

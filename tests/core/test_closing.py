@@ -189,8 +189,10 @@ def test_what_counts_as_the_work_of_the_agent(
 
 
 def test_without_a_picture_nothing_was_written() -> None:
-    """Where nobody has looked, nothing is claimed."""
-    assert not something_written(GoalState(run=Scene().started(CONTRACT)))
+    """Where nobody has looked, nothing is claimed to be the agent's."""
+    state = GoalState(run=Scene().started(CONTRACT), held_before=("tests", "out"))
+    assert not something_written(state)
+    assert "unrelated_change" in verdict_of(state, Status.COMPLETED).evidence
 
 
 def test_only_a_run_that_has_begun_can_be_asked() -> None:

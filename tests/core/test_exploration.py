@@ -6,10 +6,12 @@ larger worlds; the terminal's summary says how many states and transitions there
 
 from collections import deque
 from collections.abc import Callable
+from functools import cache
 
 import msgspec
 import pytest
 
+from docs.make_state_diagram import PAGE, page
 from signoff.core.completion.reasons import CONSEQUENCES
 from signoff.core.goal.advance import TABLE, advance
 from signoff.core.goal.decisions import Decision, Finish, RunAgent, RunCheck, TakePicture, WriteReceipt
@@ -26,7 +28,7 @@ from signoff.core.goal.state import GoalState, Phase
 from signoff.core.values import EndedBy, Status
 from signoff.errors import ProtocolViolation
 from tests.core.oracle import objections
-from tests.core.walk import CLOSING, Move, Node, Walk, World, taken
+from tests.core.walk import CLOSING, Move, Node, Steps, Walk, World, leads_of, taken
 from tests.core.worlds import small_worlds, worlds
 
 ANSWERED_BY: dict[Phase, type[Decision]] = {
@@ -48,6 +50,12 @@ AS_THEY_ARE = {world.name: world for world in worlds()}
 DEEP = {world.name: world for world in worlds(deep=True)}
 
 
+@cache
+def small_leads() -> Steps:
+    """Where each row of the table leads in the small worlds."""
+    return leads_of(small_worlds())
+
+
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Give every world to the tests that ask for one."""
     if "world" in metafunc.fixturenames:
@@ -64,6 +72,8 @@ def test_the_invariants_hold_everywhere(world: World, record_property: Callable[
         if count % 5 == 0:
             replayed(move)
     every_path_ends(walk)
+    drawn = small_leads()
+    assert {step for step, phases in walk.leads.items() if not phases <= drawn[step]} == set()
     record_property("exploration", (world.name, walk.states, walk.transitions))
     assert walk.states >= world.least
 
@@ -119,16 +129,17 @@ def every_phase_waits_for_an_answer(world: World, move: Move) -> None:
 
 
 def a_cancelled_run_says_so(world: World, move: Move) -> None:
-    """A run that was asked to end before it was over ends as cancelled, and one that could not look as blocked."""
-    del world
+    """A run that was asked to end ends as cancelled, and one that could not look as blocked, or as out of time."""
     if move.source.state.phase is Phase.FINISHING:
         assert move.target.state.verdict == move.source.state.verdict
     elif isinstance(move.event, CancelRequested):
         assert move.target.state.verdict is not None
         assert move.target.state.verdict.status is Status.CANCELLED
     elif isinstance(move.event, VerifierFailed) and move.source.state.phase not in CLOSING:
+        seconds, begun = world.start.limits.timeout_seconds, world.moments[0].elapsed
+        over = seconds is not None and move.event.at.elapsed - begun >= seconds
         assert move.target.state.verdict is not None
-        assert move.target.state.verdict.status is Status.BLOCKED
+        assert move.target.state.verdict.status is (Status.BUDGET_EXHAUSTED if over else Status.BLOCKED)
 
 
 def the_verdict_fits_its_reasons(world: World, move: Move) -> None:
@@ -224,7 +235,12 @@ def every_path_ends(walk: Walk) -> None:
 
 def test_the_small_worlds_use_the_whole_table() -> None:
     """Every row of the table can be reached."""
-    assert {step for world in small_worlds() for step in _leads_of(world)} == set(TABLE) - OUT_OF_REACH
+    assert set(small_leads()) == set(TABLE) - OUT_OF_REACH
+
+
+def test_the_page_of_the_machine_is_current() -> None:
+    """The drawing in docs/goal-run.md is what the table says; `python -m docs.make_state_diagram` draws it anew."""
+    assert PAGE.read_text(encoding="utf-8") == page(small_leads())
 
 
 def test_the_key_of_a_state_misses_no_field() -> None:
@@ -243,13 +259,6 @@ def test_the_key_of_a_state_misses_no_field() -> None:
     }
     known |= {"checks", "again", "failures", "usage", "signature", "unchanged_repairs", "verdict"}
     assert set(GoalState.__struct_fields__) == known | {"receipt_path", "receipt_error"}
-
-
-def _leads_of(world: World) -> set[tuple[Phase, type[Event]]]:
-    walk = Walk(world)
-    for _ in walk.moves():
-        pass
-    return set(walk.leads)
 
 
 def _named(decision: Decision) -> tuple[object, ...]:

@@ -175,6 +175,18 @@ def _answers(world: World, decision: Decision, at: Moment) -> Iterator[Event]:
         yield VerifierFailed(at=at, what="look", error="OSError")
 
 
+def leads_of(worlds: Iterable[World]) -> Steps:
+    """Where each row of the table leads in some worlds."""
+    found: Steps = {}
+    for world in worlds:
+        walk = Walk(world)
+        for _ in walk.moves():
+            pass
+        for step, phases in walk.leads.items():
+            found.setdefault(step, set()).update(phases)
+    return found
+
+
 def key_of(node: Node) -> tuple[object, ...]:
     """What makes a node this one and no other."""
     state, seen = node.state, node.seen
@@ -201,7 +213,7 @@ def key_of(node: Node) -> tuple[object, ...]:
         frozenset((failure.reason, failure.subject) for failure in state.failures),
         state.usage,
         (state.signature, state.unchanged_repairs) if asks_progress else None,
-        (_ids(seen.before), id(seen.baseline), id(seen.agent), _ids(seen.looks), _ids(seen.taken), _ids(seen.judged)),
+        (_ids(seen.before), id(seen.agent), _ids(seen.looks), _ids(seen.taken), _ids(seen.judged)),
     )
 
 

@@ -137,7 +137,7 @@ def _worlds_of_checks(*, deep: bool) -> Iterator[World]:
                 agents=(DONE,),
                 moments=ONCE,
                 disturbed=deep,
-                least=1000,
+                least=700,
             )
 
 
@@ -183,7 +183,7 @@ def _worlds_of_agents(*, deep: bool) -> Iterator[World]:
                 looks=(AS_IT_WAS, MADE, INPUT, SHARED) if deep else (AS_IT_WAS, MADE),
                 agents=AGENTS,
                 moments=ONCE,
-                least=300,
+                least=150,
             )
 
 

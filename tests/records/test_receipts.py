@@ -55,6 +55,14 @@ def test_an_envelope_of_another_form_is_refused(envelope: dict[str, object]) -> 
         opened(json.dumps(envelope).encode())
 
 
+def test_a_key_that_is_there_twice_is_refused() -> None:
+    """What one reader takes for the value another does not; such an envelope is none."""
+    payload = base64.b64encode(b"{}").decode()
+    text = f'{{"payload": "", "payload": "{payload}", "payloadType": "application/vnd.in-toto+json", "signatures": []}}'
+    with pytest.raises(ReceiptError, match="more than once"):
+        opened(text.encode())
+
+
 def test_a_receipt_that_is_too_large_is_refused() -> None:
     """Reading is bounded."""
     with pytest.raises(ReceiptError, match="more than"):

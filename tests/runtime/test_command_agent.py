@@ -1,5 +1,6 @@
 """A command agent: what it is given, and how its end is told."""
 
+import os
 import sys
 from pathlib import Path
 
@@ -94,6 +95,16 @@ def test_a_link_that_an_agent_planted_is_not_written_through(tmp_path: Path) -> 
     ran(given)
 
     assert victim.read_text() == "mine"
+    assert (tmp_path / "texts" / "goal.txt").read_text() == "do it"
+
+
+def test_a_fifo_that_an_agent_planted_holds_nobody_up(tmp_path: Path) -> None:
+    """Whatever stands under the names of the texts, or beside them, the next attempt is started."""
+    given = options(tmp_path, "true")
+    for name in ("goal.txt", "goal.txt.new", "prompt.txt"):
+        os.mkfifo(tmp_path / "texts" / name)
+
+    assert ran(given).exit_code == 0
     assert (tmp_path / "texts" / "goal.txt").read_text() == "do it"
 
 

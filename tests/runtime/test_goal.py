@@ -6,13 +6,15 @@ from typing import Literal
 
 import anyio
 import anyio.lowlevel
+import msgspec
 import pytest
 
+from signoff.core.budget import Limits
 from signoff.core.completion.contract import Contract, ValidationCommand
 from signoff.core.completion.evidence import CheckEvidence, Picture
 from signoff.core.goal.decisions import Decision, RunAgent
 from signoff.core.goal.events import AgentOutcome, CancelRequested, Event, Role, RunStarted
-from signoff.core.values import Reason, Status
+from signoff.core.values import EndedBy, Reason, Status
 from signoff.errors import ReceiptError, StoreError
 from signoff.ports import AgentRunner, ReceiptWriter, Record, Store, Verifier
 from signoff.runtime.fold import fold
@@ -207,6 +209,34 @@ def test_a_verifier_that_raises_blocks(fault: Exception) -> None:
     assert status(end) is Status.BLOCKED
     assert end.state.verdict is not None
     assert end.state.verdict.reasons == (Reason.CHECKER_ERROR,)
+
+
+def test_a_picture_that_does_not_end_is_ended_with_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A workspace that cannot be looked at in time ends the run when its time is up, and not later."""
+    monkeypatch.setattr("signoff.core.goal.advance.PICTURE_SECONDS", 0.05)
+
+    class Slow:
+        async def check(self, command: ValidationCommand, **rest: object) -> CheckEvidence:
+            del rest
+            return a_check(command.id, 1)
+
+        async def picture(self, role: Role) -> Picture:
+            if role is Role.AFTER_AGENT:
+                cast.clock.advance(100)
+                await anyio.sleep_forever()
+            cast.clock.advance(50)
+            return a_picture()
+
+    cast = Cast(verifier=Slow())
+
+    async def main() -> GoalEnd:
+        start = msgspec.structs.replace(cast.start(), limits=Limits(timeout_seconds=50.01))
+        with anyio.fail_after(10):
+            return await cast.run().run(start)
+
+    end = anyio.run(main)
+
+    assert (status(end), end.state.verdict and end.state.verdict.ended_by) == (Status.BUDGET_EXHAUSTED, EndedBy.TIMEOUT)
 
 
 def test_an_agent_runner_that_fails_is_an_agent_that_did_not_start() -> None:

@@ -19,9 +19,9 @@ REDONE = a_picture("redone", changed=1, artifacts=(an_artifact("report", a_file(
 
 replace = msgspec.structs.replace
 
-BASELINE = TakePicture(role=Role.BASELINE)
-LOOK = TakePicture(role=Role.AFTER_AGENT)
-LOOK_AGAIN = TakePicture(role=Role.AFTER_CHECKS)
+BASELINE = TakePicture(role=Role.BASELINE, timeout_seconds=ANY)
+LOOK = TakePicture(role=Role.AFTER_AGENT, timeout_seconds=ANY)
+LOOK_AGAIN = TakePicture(role=Role.AFTER_CHECKS, timeout_seconds=ANY)
 RECEIPT = WriteReceipt(statement=ANY)
 
 

@@ -54,7 +54,7 @@ def test_completed_after_a_repair() -> None:
         play >> scene.pictured(Role.AFTER_AGENT, EMPTY) << check()
         play >> scene.settled(FAILED) << LOOK_AGAIN
         play >> scene.pictured(Role.AFTER_CHECKS, EMPTY)
-        play << attempt(2, Reason.SELF_CHECK_FAILED, Reason.REQUIRED_ARTIFACT_MISSING)
+        play << attempt(2, Reason.SELF_CHECK_FAILED, Reason.REQUIRED_ARTIFACT_MISSING, Reason.NOTHING_CHANGED)
         play >> scene.ended(2) << LOOK
         play >> scene.pictured(Role.AFTER_AGENT, DONE) << check()
         play >> scene.settled("tests") << LOOK_AGAIN

@@ -1,10 +1,10 @@
 """The goal run when it is cut short: deadlines, a person, an agent without a turn, a host that cannot look."""
 
-
 import pytest
 
 from signoff.core.budget import Limits
 from signoff.core.completion.contract import Contract
+from signoff.core.goal.advance import PICTURE_SECONDS
 from signoff.core.goal.decisions import RunAgent, RunCheck
 from signoff.core.goal.events import Event, Role, Stage
 from signoff.core.goal.state import Phase
@@ -141,6 +141,43 @@ def test_a_run_without_a_deadline() -> None:
         play >> scene.pictured(Role.BASELINE) << RunAgent(attempt=1)
 
 
+def test_a_picture_has_what_is_left_and_a_little_more() -> None:
+    """A picture is bound by the run's time too, but evidence that was gathered in time may still be judged."""
+    scene = Scene()
+    with goal_run() as play:
+        play >> scene.started(CONTRACT, Limits(timeout_seconds=1000)) << check(stage=Stage.BEFORE)
+        play >> scene.settled(BROKEN, stage=Stage.BEFORE) << replace(BASELINE, timeout_seconds=1000.0)
+        scene.clock.advance(400)
+        play >> scene.pictured(Role.BASELINE) << RunAgent(attempt=1, timeout_seconds=600.0)
+        scene.clock.advance(100)
+        play >> scene.ended(1) << replace(LOOK, timeout_seconds=500.0)
+        play >> scene.pictured(Role.AFTER_AGENT, CHANGED) << check()
+        scene.clock.advance(499)
+        play >> scene.settled("tests") << replace(LOOK_AGAIN, timeout_seconds=PICTURE_SECONDS)
+        scene.clock.advance(PICTURE_SECONDS)
+        play >> scene.pictured(Role.AFTER_CHECKS, CHANGED) << RECEIPT
+        play >> scene.receipt_written() << finish(Status.COMPLETED)
+
+
+def test_a_picture_without_a_deadline() -> None:
+    """Where the run has no bound of time, neither has a picture."""
+    scene = Scene()
+    with goal_run() as play:
+        play >> scene.started(CONTRACT, Limits(timeout_seconds=None)) << check(stage=Stage.BEFORE)
+        play >> scene.settled(BROKEN, stage=Stage.BEFORE) << replace(BASELINE, timeout_seconds=None)
+
+
+def test_the_deadline_ends_a_picture() -> None:
+    """A host that cannot look because the time is over has not found a fault: the budget is exhausted."""
+    scene = Scene()
+    with goal_run() as play:
+        play >> scene.started(CONTRACT, Limits(timeout_seconds=100)) << bound_check(100.0, Stage.BEFORE)
+        play >> scene.settled(BROKEN, stage=Stage.BEFORE) << BASELINE
+        scene.clock.advance(100)
+        play >> scene.verifier_failed("picture baseline") << RECEIPT
+        play >> scene.receipt_written() << finish(Status.BUDGET_EXHAUSTED, ended_by=EndedBy.TIMEOUT)
+
+
 def test_no_progress_ends_the_run() -> None:
     """Repairs after which the same fails in the same workspace are counted, and the bound ends them."""
     scene = Scene()
@@ -151,13 +188,13 @@ def test_no_progress_ends_the_run() -> None:
         play >> scene.pictured(Role.BASELINE) << attempt(1)
         for number in (1, 2):
             play >> scene.ended(number) << LOOK
-            play >> scene.pictured(Role.AFTER_AGENT) << check()
+            play >> scene.pictured(Role.AFTER_AGENT, CHANGED) << check()
             play >> scene.settled(BROKEN) << LOOK_AGAIN
-            play >> scene.pictured(Role.AFTER_CHECKS) << attempt(number + 1, Reason.SELF_CHECK_FAILED)
+            play >> scene.pictured(Role.AFTER_CHECKS, CHANGED) << attempt(number + 1, Reason.SELF_CHECK_FAILED)
         play >> scene.ended(3) << LOOK
-        play >> scene.pictured(Role.AFTER_AGENT) << check()
+        play >> scene.pictured(Role.AFTER_AGENT, CHANGED) << check()
         play >> scene.settled(BROKEN) << LOOK_AGAIN
-        play >> scene.pictured(Role.AFTER_CHECKS) << RECEIPT
+        play >> scene.pictured(Role.AFTER_CHECKS, CHANGED) << RECEIPT
         play >> scene.receipt_written()
         play << finish(Status.NOT_COMPLETED, Reason.SELF_CHECK_FAILED, ended_by=EndedBy.NO_PROGRESS)
     assert play.state.usage.repairs == 2

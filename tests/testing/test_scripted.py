@@ -63,8 +63,8 @@ def test_time_passes_while_a_check_runs() -> None:
 
 def test_a_verifier_raises_what_it_is_told_to() -> None:
     """An exception in the script is raised in its turn, and the script goes on after it."""
-    checks = {"tests": [OSError("no"), a_check("tests")]}
-    verifier = ScriptedVerifier(checks=checks, pictures=[OSError("dark"), a_picture()])
+    results: list[CheckEvidence | Exception] = [OSError("no"), a_check("tests")]
+    verifier = ScriptedVerifier(checks={"tests": results}, pictures=[OSError("dark"), a_picture()])
     with pytest.raises(OSError, match="no"):
         checked(verifier)
     assert checked(verifier) == a_check("tests")

@@ -1,20 +1,19 @@
 """`signoff check`: takes the checks of the contract once, without an agent."""
 
 import os
-from pathlib import Path
 
 import click
 
 from signoff.cli.group import Command
 from signoff.cli.hosting import host
-from signoff.cli.options import command_line, contract_options, place_options
+from signoff.cli.options import command_line, contract_options, here, place_options
 from signoff.config.resolve import resolve
 from signoff.core.goal.events import Kind
 
 
 def check(**values: object) -> int:
     """Take the checks and return the exit code."""
-    configuration = resolve(command_line(values), environment=os.environ, cwd=str(Path.cwd()))
+    configuration = resolve(command_line(values), environment=os.environ, cwd=here())
     receipt = values.get("receipt")
     return host(
         configuration,

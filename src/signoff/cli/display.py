@@ -3,9 +3,12 @@
 A listener: it can change nothing. Text of the agent is made inert, prefixed and bounded.
 """
 
+import contextlib
+import queue
 import sys
 import threading
 import time
+import unicodedata
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, TextIO
 
@@ -18,6 +21,10 @@ if TYPE_CHECKING:
 
 AGENT_PREFIX = "agent | "
 MAX_LINE = 2_000
+MAX_WAITING = 6_000
+"""Lines that may wait for whoever reads them."""
+CLOSE_SECONDS = 2.0
+MIN_ROOM = 20
 MAX_LINES = 5_000
 """Lines of one attempt that are shown; what comes after is drained, counted and left to the record."""
 
@@ -60,35 +67,51 @@ class AgentLines:
 
 
 class Shown:
-    """Where lines go: plain to a stream."""
+    """Where lines go: plain to a stream, in a thread of their own, so that a reader that stalls can hold nobody up."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
-        self._lock = threading.Lock()
+        self._lines: queue.Queue[str | None] = queue.Queue(MAX_WAITING)
+        self._dropped = 0
+        self._thread = threading.Thread(target=self._write_all, name="signoff-display", daemon=True)
+        self._thread.start()
 
     def line(self, text: str) -> None:
-        """Show one line."""
-        with self._lock:
-            self._stream.write(
-                text.encode(self._stream.encoding or "utf-8", "backslashreplace").decode(
-                    self._stream.encoding or "utf-8"
-                )
-                + "\n"
-            )
-            self._stream.flush()
+        """Show one line, soon; when the reader is far behind it is dropped and counted."""
+        try:
+            self._lines.put_nowait(text)
+        except queue.Full:
+            self._dropped += 1
 
     def status(self, text: str) -> None:
         """Say what is going on now; a plain stream has no place for it."""
 
     def close(self) -> None:
-        """End the live line."""
+        """Write what is waiting, for a moment at most, and end."""
+        with contextlib.suppress(queue.Full):
+            self._lines.put(None, timeout=CLOSE_SECONDS)
+            self._thread.join(CLOSE_SECONDS)
+
+    def _write_all(self) -> None:
+        while (text := self._lines.get()) is not None:
+            try:
+                if self._dropped:
+                    count, self._dropped = self._dropped, 0
+                    self._write(f"[… {count} lines were not shown: nobody read them in time …]")
+                self._write(text)
+            except OSError:
+                continue  # nobody can be told any more; the run goes on
+
+    def _write(self, text: str) -> None:
+        encoding = self._stream.encoding or "utf-8"
+        self._stream.write(text.encode(encoding, "backslashreplace").decode(encoding) + "\n")
+        self._stream.flush()
 
 
 class LiveShown(Shown):
     """Lines above one live line that says what is going on and for how long."""
 
     def __init__(self, stream: TextIO) -> None:
-        super().__init__(stream)
         from rich.console import Console
         from rich.live import Live
         from rich.text import Text
@@ -107,22 +130,43 @@ class LiveShown(Shown):
             redirect_stderr=False,
         )
         self._live.start()
+        super().__init__(stream)
 
     def _render(self) -> "Text":
         now = time.monotonic()
         return self._make(f"{self._text} … {now - self._since:.0f} s (run: {now - self._begun:.0f} s)", style="dim")
-
-    def line(self, text: str) -> None:
-        """Show one line above the live one."""
-        self._console.print(self._make(text), soft_wrap=True)
 
     def status(self, text: str) -> None:
         """Change the live line."""
         self._text, self._since = text, time.monotonic()
 
     def close(self) -> None:
-        """Remove the live line."""
+        """Write what is waiting and remove the live line."""
+        super().close()
         self._live.stop()
+
+    def _write(self, text: str) -> None:
+        for row in rows(text, self._console.width):
+            self._console.print(self._make(row), soft_wrap=True)
+
+
+def rows(text: str, width: int) -> list[str]:
+    """Break a line into rows of a terminal; each row of an agent's line carries the prefix: none looks like ours."""
+    prefix = AGENT_PREFIX if text.startswith(AGENT_PREFIX) else ""
+    body, room = text.removeprefix(prefix), max(MIN_ROOM, width - len(prefix))
+    pieces, piece, used = [], "", 0
+    for char in body:
+        cells = cell_width(char)
+        if used + cells > room:
+            pieces.append(piece)
+            piece, used = "", 0
+        piece, used = piece + char, used + cells
+    return [prefix + each for each in (*pieces, piece)]
+
+
+def cell_width(char: str) -> int:
+    """Return how many columns a printable character takes at most."""
+    return 2 if unicodedata.east_asian_width(char) in "WFA" else 1
 
 
 def shown_on(stream: TextIO, *, environment_ci: bool) -> Shown:

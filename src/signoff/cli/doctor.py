@@ -6,19 +6,20 @@ import shutil
 import sqlite3
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Literal
 
 import click
 import msgspec
 
 from signoff.cli.group import Command
+from signoff.cli.options import here
 from signoff.config.command_line import CommandLine
 from signoff.config.resolve import Configuration, resolve
 from signoff.config.state_folder import project_folder
 from signoff.core.completion.contract import Mode, ValidationCommand
 from signoff.errors import SignoffError
 from signoff.process import check_environment
+from signoff.records.text import one_line
 
 _OLDEST, _NEWEST_TESTED = (3, 11), (3, 13)
 
@@ -39,9 +40,9 @@ def doctor(*, cwd: str | None, config: str | None, as_json: bool) -> int:
         sys.stdout.buffer.write(msgspec.json.encode({"items": items, "assurance": "observed"}) + b"\n")
     else:
         for item in items:
-            click.echo(f"{item.state:8} {item.name}: {item.detail}")
+            click.echo(f"{item.state:8} {one_line(item.name)}: {one_line(item.detail, limit=1000)}")
             if item.mend:
-                click.echo(f"         mend: {item.mend}")
+                click.echo(f"         mend: {one_line(item.mend, limit=1000)}")
         click.echo(
             "assurance: observed (an outer process, the same account, checks in place); this version has no higher"
         )
@@ -54,7 +55,7 @@ def _items(cwd: str | None, config: str | None) -> Iterator[Item]:
     yield _bash()
     yield Item(name="sqlite", state="ok", detail=sqlite3.sqlite_version)
     try:
-        configuration = resolve(CommandLine(cwd=cwd, config=config), environment=os.environ, cwd=str(Path.cwd()))
+        configuration = resolve(CommandLine(cwd=cwd, config=config), environment=os.environ, cwd=here())
     except SignoffError as error:
         yield Item(name="configuration", state="fault", detail=str(error), mend="correct it and run doctor again")
         return

@@ -17,10 +17,12 @@ import msgspec
 
 from signoff import __version__
 from signoff.cli.display import AgentLines, Progress, Shown, stderr_display
+from signoff.cli.main import heed_early
 from signoff.cli.output import report, summary
 from signoff.cli.result import exit_code, result_of
 from signoff.cli.signals import heed_signals
 from signoff.config.live import RunLock
+from signoff.config.paths import require_unicode
 from signoff.config.resolve import Configuration
 from signoff.config.state_folder import ProjectFolder, RunFolder, project_folder, run_folder, run_lock
 from signoff.core.goal.events import AgentOutcome, Kind, RunStarted
@@ -61,6 +63,7 @@ def host(configuration: Configuration, kind: Kind, *, receipt: str | None, as_js
         require_usable(configuration.agent_command)
     receipt = os.path.abspath(receipt) if receipt is not None else None  # noqa: PTH100 - a link at its end must stay
     if receipt is not None:
+        require_unicode(receipt, what="--receipt")
         require_writable_place(receipt)
     require_matches(configuration.root, configuration.contract)
     require_bash(configuration.root, configuration.contract, host=os.environ)
@@ -80,9 +83,10 @@ def host(configuration: Configuration, kind: Kind, *, receipt: str | None, as_js
         report(f"note: {note}")
     shown, lines = stderr_display(environment_ci="CI" in os.environ)
     try:
-        with run_lock(project, run_id) as lock:
+        with run_lock(project, run_id, within=os.environ.get("SIGNOFF_RUN_ID", "")) as lock:
             end, warnings = anyio.run(partial(_run, hosted, lock, shown=shown, lines=lines))
     finally:
+        heed_early()  # the run's own receiver has put the system's defaults in their place
         shown.close()
     result = result_of(end.state, warnings=warnings, store_lost=end.store_lost)
     if as_json:
@@ -161,7 +165,7 @@ def _agent(hosted: Hosted, stop: Stop, on_output: Callable[[bytes], None]) -> Ag
 
 def _workspace(hosted: Hosted) -> WorkspaceOptions:
     configuration = hosted.configuration
-    own = [hosted.receipt, hosted.project.path, *_own_streams()]
+    own = [hosted.receipt, hosted.project.state, *_own_streams()]
     inside = tuple(path for path in own if Path(path).is_relative_to(configuration.root))
     return WorkspaceOptions(
         root=configuration.root,

@@ -3,6 +3,7 @@
 import contextlib
 import io
 import os
+import signal
 import sys
 from collections.abc import Mapping
 from typing import NoReturn
@@ -31,12 +32,25 @@ def main() -> NoReturn:
     if sys.argv[1:] in (["--version"], ["-V"]):
         sys.stdout.write(f"signoff {__version__}\n")
         sys.exit(0)
+    heed_early()
     code = _run()
     try:
         sys.stderr.flush()
     except OSError:
         sys.stderr = None  # nobody can be told; left as it is, Python would fail to flush it and change the exit code
     sys.exit(code)
+
+
+def heed_early() -> None:
+    """Let SIGTERM and SIGHUP end the program as Ctrl-C does, where no run heeds them in its own way."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, _interrupt)
+
+
+def _interrupt(number: int, frame: object) -> NoReturn:
+    del number, frame
+    raise KeyboardInterrupt
 
 
 def _prepare_streams() -> None:

@@ -1,10 +1,12 @@
 """The options that `run` and `check` share, and the words of the command line as one typed value."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import click
 
 from signoff.config.command_line import CommandLine
+from signoff.errors import ConfigError
 
 
 def contract_options() -> list[click.Parameter]:
@@ -25,6 +27,16 @@ def place_options() -> list[click.Parameter]:
         click.Option(["--receipt"], metavar="PATH", help="Where the receipt goes (default: the run's folder)."),
         click.Option(["--json", "as_json"], is_flag=True, help="Print the result as one JSON object."),
     ]
+
+
+def here() -> str:
+    """Return the folder that the user stands in."""
+    try:
+        return str(Path.cwd())
+    except OSError as error:
+        raise ConfigError(
+            f"the current folder cannot be used: {error.strerror}; nothing was started; change to one that exists"
+        ) from error
 
 
 def command_line(values: Mapping[str, object], *, command: Sequence[str] = ()) -> CommandLine:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from signoff.cli.result import CheckResult, RunResult
 from signoff.core.values import Status
-from signoff.records.text import one_line
+from signoff.records.text import one_line, visible
 
 _MOST_TAIL_LINES = 12
 _SENTENCES = {
@@ -26,7 +26,7 @@ _RED = "31"
 def report(message: str) -> None:
     """Write one message to stderr; when that cannot be done, there is nobody to tell, and nothing ends for it."""
     with contextlib.suppress(OSError):
-        sys.stderr.write(f"signoff: {message}\n")
+        sys.stderr.write(f"signoff: {visible(message)}\n")
         sys.stderr.flush()
 
 

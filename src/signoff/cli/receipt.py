@@ -8,7 +8,7 @@ import click
 import msgspec
 
 from signoff.cli.group import Command, Group
-from signoff.core.completion.contract import Artifact
+from signoff.core.completion.contract import Artifact, leads_outside
 from signoff.core.completion.evidence import FileKind
 from signoff.core.receipt import TREE, Statement, Subject, inconsistencies, read_statement
 from signoff.core.values import Status
@@ -72,7 +72,8 @@ def _fault(subject: Subject, root: str) -> str:
     directory = TREE in subject.digest
     stated = subject.digest.get(TREE if directory else "sha256", "")
     try:
-        artifact = Artifact(id="subject", path=unshown(subject.name), directory=directory)
+        # With `./` before it a name is a name, also `~`.
+        artifact = Artifact(id="subject", path=_in_root(unshown(subject.name)), directory=directory)
     except PolicyError:
         return f"{subject.name!r} leads out of the root and was not read"
     facts = inspect_one(root, artifact)
@@ -83,6 +84,10 @@ def _fault(subject: Subject, root: str) -> str:
     if facts.sha256 != f"sha256:{stated}":
         return f"{subject.name!r} has other bytes than the receipt states"
     return ""
+
+
+def _in_root(name: str) -> str:
+    return name if leads_outside(name) and not name.startswith("~") else f"./{name}"
 
 
 def _lines(result: Verified, statement: Statement) -> list[str]:

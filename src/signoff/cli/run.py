@@ -8,7 +8,7 @@ import click
 
 from signoff.cli.group import Command
 from signoff.cli.hosting import host
-from signoff.cli.options import command_line, contract_options, place_options
+from signoff.cli.options import command_line, contract_options, here, place_options
 from signoff.config.resolve import resolve
 from signoff.core.goal.events import Kind
 from signoff.errors import ConfigError
@@ -41,7 +41,7 @@ def run(ctx: click.Context, /, **values: object) -> int:
         raise ConfigError("--model: this version has no built-in agent; nothing was started; name a command after `--`")
     goal = _goal(values)
     line = command_line({**values, "goal": goal}, command=command)
-    configuration = resolve(line, environment=os.environ, cwd=str(Path.cwd()))
+    configuration = resolve(line, environment=os.environ, cwd=here())
     if not configuration.agent_command:
         raise ConfigError(_NO_AGENT)
     return host(configuration, Kind.RUN, receipt=_text(values, "receipt"), as_json=bool(values["as_json"]))

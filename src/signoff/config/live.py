@@ -77,7 +77,11 @@ class RunLock:
 
     def shared_with(self) -> tuple[str, ...]:
         """Return the ids of the other runs that were live in this workspace, or around or in it, since the mark."""
-        for name in _names(self._folder):
+        try:
+            names = _names(self._folder)
+        except OSError:
+            return tuple(sorted(self._seen))  # the folder was taken away: nobody can be seen in it any more
+        for name in names:
             run_id = name.removesuffix(_SUFFIX)
             if name not in self._gone and run_id != self.run_id:
                 note = _note(self._folder, name)

@@ -16,7 +16,7 @@ from pathlib import Path
 import msgspec
 
 from signoff.config.live import RunLock, live_in
-from signoff.config.paths import shown
+from signoff.config.paths import require_unicode, shown
 from signoff.config.private import is_private, is_shared, make_private, make_shared
 from signoff.core.jcs import quoted
 from signoff.core.values import require_id
@@ -64,7 +64,7 @@ def state_root(environment: Mapping[str, str], *, platform: str = sys.platform) 
         if not named.startswith("/") or "\0" in named:
             message = f"{STATE_VARIABLE} is {quoted(named)}, which is no absolute path; nothing was started"
             raise ConfigError(f'{message}; write one, such as "$HOME/.signoff": a relative one means many folders')
-        return os.path.normpath(named)
+        return require_unicode(os.path.normpath(named), what=STATE_VARIABLE)
     general = environment.get("XDG_STATE_HOME", "")
     if general.startswith("/"):  # its specification has relative ones ignored
         return os.path.normpath(f"{general}/signoff")

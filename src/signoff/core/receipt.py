@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import msgspec
 
 from signoff.core.budget import Limits, Usage
-from signoff.core.canonical import canonical, digest_bytes
+from signoff.core.canonical import canonical, digest_bytes, parse
 from signoff.core.completion.evidence import FileKind, Picture, artifact_rows, basis_of, input_rows
 from signoff.core.goal.closing import started
 from signoff.core.goal.state import GoalState
@@ -139,6 +139,7 @@ def statement(state: GoalState) -> bytes:
 def read_statement(body: bytes) -> Statement:
     """Return the statement in `body`; raise `ReceiptError` when it is none, or is inconsistent in itself."""
     try:
+        parse(body, max_bytes=MAX_BODY)  # a key that is there twice means two things
         value = _DECODER.decode(body)
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         message = f"the receipt's payload is not a statement of a verdict: {error}; nothing was verified"

@@ -116,15 +116,30 @@ def launch(command: Command) -> Child | str:
 
 
 def _start(command: Command, output: int) -> "subprocess.Popen[bytes]":
-    return subprocess.Popen(
-        command.argv,
-        cwd=command.cwd,
-        env=command.env,
-        stdin=subprocess.DEVNULL if command.stdin == "null" else None,
-        stdout=output,
-        stderr=subprocess.STDOUT,
-        start_new_session=True,
-    )
+    given = _standard_input(command)
+    try:
+        return subprocess.Popen(
+            command.argv,
+            cwd=command.cwd,
+            env=command.env,
+            stdin=given,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    finally:
+        if given is not None and given >= 0:
+            os.close(given)
+
+
+def _standard_input(command: Command) -> int | None:
+    """Return what the child reads: nothing, or the host's own input, of a terminal only the reading side."""
+    if command.stdin == "null":
+        return subprocess.DEVNULL
+    if not os.isatty(0):
+        return None
+    # A terminal's descriptor can be written, too: escape sequences would reach the screen past every filter.
+    return os.open(os.ttyname(0), os.O_RDONLY | os.O_NOCTTY | os.O_CLOEXEC)
 
 
 def _exit_descriptor(pid: int) -> int | None:

@@ -8,6 +8,7 @@ import binascii
 
 import msgspec
 
+from signoff.core.canonical import parse
 from signoff.errors import ReceiptError
 
 PAYLOAD_TYPE = "application/vnd.in-toto+json"
@@ -41,6 +42,7 @@ def opened(receipt: bytes) -> tuple[bytes, tuple[Signature, ...]]:
         message = f"the receipt has {len(receipt)} bytes, more than {MAX_BYTES}; nothing was verified"
         raise ReceiptError(message)
     try:
+        parse(receipt, max_bytes=MAX_BYTES)  # a key that is there twice means two things
         envelope = msgspec.json.decode(receipt, type=Envelope)
         statement = base64.b64decode(envelope.payload, validate=True)
     except (msgspec.MsgspecError, ValueError, binascii.Error) as error:

@@ -5,9 +5,12 @@ The goal and the feedback reach it as whole arguments and in files, never throug
 
 import os
 import re
+import secrets
 from collections.abc import Callable, Mapping
 from typing import Literal
 
+import anyio
+import anyio.to_thread
 import msgspec
 
 from signoff.core.completion.contract import Contract
@@ -98,7 +101,7 @@ class CommandAgent:
         options = self._options
         told = feedback(decision, options.contract)
         texts = {"goal": options.goal, "feedback": told, "prompt": "\n\n".join(filter(None, (options.goal, told)))}
-        files = {name: self._write(name, text) for name, text in texts.items()}
+        files = await anyio.to_thread.run_sync(self._written, texts)
         names = {f"SIGNOFF_{name.upper()}_FILE": path for name, path in files.items()}
         names |= {"SIGNOFF_RUN_ID": options.run_id, "SIGNOFF_ATTEMPT": str(decision.attempt)}
         ended = await run_in_thread(
@@ -128,14 +131,19 @@ class CommandAgent:
             duration_seconds=ended.duration_seconds,
         )
 
-    def _write(self, name: str, text: str) -> str:
-        path = os.path.join(self._options.folder, f"{name}.txt")  # noqa: PTH118 - text, no path
-        temporary = f"{path}.new"
-        # A new file each time: the agent of an attempt before may have left a link or a FIFO under the old name.
-        with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600), "wb") as file:
-            file.write(text.encode("utf-8", "surrogateescape"))
-        os.replace(temporary, path)  # noqa: PTH105 - text, no path
-        return path
+    def _written(self, texts: Mapping[str, str]) -> dict[str, str]:
+        return {name: _write(self._options.folder, name, text) for name, text in texts.items()}
+
+
+def _write(folder: str, name: str, text: str) -> str:
+    """Put a text into a new file under its name, whatever the agent of an attempt before has left there."""
+    path = os.path.join(folder, f"{name}.txt")  # noqa: PTH118 - text, no path
+    temporary = f"{path}.{secrets.token_hex(8)}"
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    with os.fdopen(os.open(temporary, flags, 0o600), "wb") as file:
+        file.write(text.encode("utf-8", "surrogateescape"))
+    os.replace(temporary, path)  # noqa: PTH105 - text, no path
+    return path
 
 
 def _filled(word: str, texts: Mapping[str, str], files: Mapping[str, str]) -> str:

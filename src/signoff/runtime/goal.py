@@ -15,6 +15,7 @@ import msgspec
 
 from signoff.core.codec import encode
 from signoff.core.completion.contract import ValidationCommand
+from signoff.core.completion.evidence import Picture
 from signoff.core.goal.advance import advance
 from signoff.core.goal.decisions import Decision, Finish, RunAgent, RunCheck, TakePicture, WriteReceipt
 from signoff.core.goal.events import (
@@ -135,7 +136,8 @@ class GoalRun:
                     await self._doers.store.append(self._unwritten[0])
                     self._unwritten.pop(0)
             except StoreError as error:
-                self._store_fault = str(error)
+                # The first fault is the cause; what a second try meets may only follow from it.
+                self._store_fault = self._store_fault or str(error)
 
     async def _perform_and_tell(self, decision: Decision) -> None:
         event = await self._perform(decision)
@@ -157,7 +159,11 @@ class GoalRun:
                 assert_never(decision)
 
     async def _picture(self, decision: TakePicture) -> Event:
-        picture = await self._looked(f"picture {decision.role}", lambda: self._doers.verifier.picture(decision.role))
+        async def look() -> Picture:
+            with anyio.fail_after(decision.timeout_seconds):
+                return await self._doers.verifier.picture(decision.role)
+
+        picture = await self._looked(f"picture {decision.role}", look)
         if isinstance(picture, VerifierFailed):
             return picture
         return PictureTaken(at=self._doers.clock.now(), role=decision.role, picture=picture)

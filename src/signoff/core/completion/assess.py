@@ -23,7 +23,7 @@ from signoff.core.completion.evidence import (
     ImmutableInputEvidence,
     Picture,
 )
-from signoff.core.completion.reasons import by_gravity
+from signoff.core.completion.reasons import AGAIN, by_gravity
 from signoff.core.values import Moment, Reason, epoch_microseconds
 
 RUN = "run"
@@ -68,6 +68,10 @@ def assess(contract: Contract, evidence: Evidence, *, now: Moment, repairs: int,
     With `freshness` false (the contract checked by itself, without an agent) nothing need have been written or said.
     """
     failures = tuple(_failures(contract, evidence, now=now, freshness=freshness))
+    if evidence.idle and {failure.reason for failure in failures} <= AGAIN:
+        # Beside a failed check it would be no news; beside stale evidence it must be said before a check can hide it.
+        detail = _idle_detail(evidence.picture)
+        failures = (*failures, Failure(reason=Reason.NOTHING_CHANGED, subject=RUN, detail=detail))
     if contract.mode is Mode.OFF:
         return Assessment(outcome=Outcome.SATISFIED)
     if not failures or contract.mode is Mode.OBSERVE:
@@ -112,14 +116,18 @@ def _failures(contract: Contract, evidence: Evidence, *, now: Moment, freshness:
     if missing:
         detail = "The agent did not end its turn by itself, so it has not claimed to be done."
         yield Failure(reason=Reason.FINAL_EVIDENCE_MISSING, subject=RUN, detail=detail)
-    if evidence.idle:
-        detail = "Everything held before the agent started, and nothing in the workspace has changed since."
-        yield Failure(reason=Reason.NOTHING_CHANGED, subject=RUN, detail=detail)
     if evidence.counted_exit:
         detail = f"The agent exited with {evidence.counted_exit}, and a non-zero exit is asked to count."
         yield Failure(reason=Reason.AGENT_EXIT, subject=RUN, detail=detail)
     yield from _basis_failures(evidence)
     yield from _age_failures(contract, evidence, now)
+
+
+def _idle_detail(picture: Picture) -> str:
+    if picture.shared_with:
+        others = ", ".join(picture.shared_with)
+        return f"Other runs were live in the workspace ({others}), so no change can be said to be this agent's."
+    return "Nothing in the workspace has changed since the agent started."
 
 
 def _basis_failures(evidence: Evidence) -> Iterator[Failure]:

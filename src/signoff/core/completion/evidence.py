@@ -183,7 +183,7 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     final: tuple[str, ...] = ()
     """Codes of what the agent did at the end, such as `agent_final_response`."""
     idle: bool = False
-    """Everything held before the agent started, and it changed nothing although it had to."""
+    """The agent changed nothing in the workspace, although it had to."""
     counted_exit: int | None = None
     """The agent's exit code where a non-zero one is asked to count."""
 

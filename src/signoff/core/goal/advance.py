@@ -60,6 +60,8 @@ from signoff.core.receipt import statement
 from signoff.core.values import EndedBy, Reason, Status
 from signoff.errors import ProtocolViolation
 
+PICTURE_SECONDS = 30.0
+"""What a picture may take at least, also when the run's time is up."""
 RECEIPTED = frozenset({Status.COMPLETED, Status.NOT_COMPLETED, Status.BLOCKED, Status.BUDGET_EXHAUSTED})
 """Statuses that the host stands behind with a statement; the others say that nothing was judged."""
 
@@ -280,7 +282,10 @@ def _miss_receipt(state: GoalState, event: ReceiptFailed) -> Transition:
 
 
 def _fail_verifier(state: GoalState, event: VerifierFailed) -> Transition:
-    detail = f"The host could not look ({event.what}), so nothing can be said about the work."
+    left = seconds_left(state)
+    if left is not None and left <= 0:
+        return _close(state, Status.BUDGET_EXHAUSTED, EndedBy.TIMEOUT)
+    detail = f"The host could not look ({event.what}: {event.error[:500]}), so nothing can be said about the work."
     failure = Failure(reason=Reason.CHECKER_ERROR, subject=RUN, detail=detail)
     return _close(msgspec.structs.replace(state, failures=(*state.failures, failure)), Status.BLOCKED)
 
@@ -309,7 +314,11 @@ def _ignore(state: GoalState, event: Event) -> Transition:
 
 
 def _picture(state: GoalState, phase: Phase, role: Role) -> Transition:
-    return Transition(msgspec.structs.replace(state, phase=phase, pending=()), (TakePicture(role=role),))
+    left = seconds_left(state)
+    # Evidence that was gathered in time may still be judged, so a picture gets a little more than what is left.
+    seconds = max(left, PICTURE_SECONDS) if left is not None else None
+    decision = TakePicture(role=role, timeout_seconds=seconds)
+    return Transition(msgspec.structs.replace(state, phase=phase, pending=()), (decision,))
 
 
 def _expect_role(state: GoalState, event: PictureTaken, role: Role) -> None:

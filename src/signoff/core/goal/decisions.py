@@ -12,9 +12,10 @@ from signoff.core.goal.verdict import Verdict
 
 
 class TakePicture(msgspec.Struct, frozen=True, kw_only=True, tag=True):
-    """Look at the workspace. Completed by `PictureTaken` or `VerifierFailed`."""
+    """Look at the workspace. Completed by `PictureTaken`, or by `VerifierFailed` when the time is up."""
 
     role: Role
+    timeout_seconds: float | None = None
 
 
 class RunCheck(msgspec.Struct, frozen=True, kw_only=True, tag=True):

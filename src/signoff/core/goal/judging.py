@@ -4,7 +4,7 @@ from signoff.core.canonical import digest
 from signoff.core.completion.assess import Assessment, Failure, assess, check_passes
 from signoff.core.completion.contract import FINAL_RESPONSE
 from signoff.core.completion.evidence import Evidence, Picture
-from signoff.core.goal.closing import everything_held_before, something_written, started
+from signoff.core.goal.closing import something_written, started
 from signoff.core.goal.decisions import RunCheck
 from signoff.core.goal.events import Kind, Stage
 from signoff.core.goal.state import GoalState
@@ -61,19 +61,14 @@ def judge(state: GoalState) -> Assessment:
         message = f"phase {state.phase} has no pictures to judge; the state is unchanged; fold a whole journal"
         raise ProtocolViolation(message)
     by_itself = agent is not None and not agent.timed_out
-    idle = (
-        run.kind is Kind.RUN
-        and everything_held_before(state)
-        and not run.allow_no_change
-        and not something_written(state)
-    )
+    asked = run.kind is Kind.RUN and run.contract.decides and not run.allow_no_change
     evidence = Evidence(
         first=first,
         picture=second,
         checks=state.checks,
         before=state.before,
         final=(FINAL_RESPONSE,) if by_itself else (),
-        idle=idle,
+        idle=asked and not something_written(state),
         counted_exit=agent.exit_code if run.strict_exit and agent is not None and by_itself else None,
     )
     freshness = run.kind is Kind.RUN
