@@ -59,7 +59,9 @@ def main() -> None:
         print(json.dumps(figures))
     else:
         verdict = "within" if over <= budget else "OVER"
-        print(f"{options.program}: {over:.1f} ms over the bare interpreter's {bare:.1f} ms; {verdict} the {budget:.0f} ms")
+        print(
+            f"{options.program}: {over:.1f} ms over the bare interpreter's {bare:.1f} ms; {verdict} the {budget:.0f} ms"
+        )
 
 
 if __name__ == "__main__":

@@ -142,15 +142,21 @@ def test_readme_is_short_and_its_set_up_is_two_commands() -> None:
     assert [text for text in console[2:] if not text.startswith("signoff ")] == []
 
 
+def program(path: Path, script: str) -> None:
+    """Write a small program."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
+    path.chmod(0o755)
+
+
 def test_the_usage_of_readme_works(tmp_path: Path) -> None:
     """The command that README shows completes with an agent that mends the code, and blocks none of its own words."""
     (usage,) = [block.text for block in blocks_of(README) if block.language == "console"][2:]
     folder = tmp_path / "project"
     (folder / "tests").mkdir(parents=True)
     (folder / "tests" / "test_sum.py").write_text("def test_sum():\n    assert 1 + 1 == int(open('two').read())\n")
-    agent = tmp_path / "my-agent"
-    agent.write_text('#!/bin/sh\n[ "$1" = --print ] && [ -n "$2" ] && echo 2 >two\n')
-    agent.chmod(0o755)
+    program(tmp_path / "claude", '[ "$1" = -p ] && [ -n "$2" ] && echo 2 >two')
+    program(folder / ".venv" / "bin" / "python", f'exec "{sys.executable}" "$@"')
     done = typed(f"PATH='{tmp_path}':$PATH\n{usage}", cwd=folder)
     assert (done.code, done.out.split(" ")[0]) == (0, "completed"), done.err
 

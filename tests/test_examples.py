@@ -58,8 +58,8 @@ def test_an_agent_of_the_examples_completes_on_its_second_attempt(name: str, mad
 def checked(project: Path, contract: str) -> tuple[Done, dict[str, object]]:
     """Run the CI example in a project with this contract; return what it did and the result it kept."""
     (project / "signoff.toml").write_text(contract, encoding="utf-8")
-    done = typed("sh examples/ci/check.sh", cwd=project)
-    result: dict[str, object] = json.loads((project / "signoff-result.json").read_bytes())
+    done = typed("sh examples/ci/check.sh ../result.json", cwd=project)
+    result: dict[str, object] = json.loads((project.parent / "result.json").read_bytes())
     return done, result
 
 
@@ -82,4 +82,5 @@ def test_ci_fails_a_project_whose_checks_do_not_hold(project: Path) -> None:
 def test_the_workflow_runs_the_script_that_is_there() -> None:
     """What the example of a workflow calls is the example that is tested here."""
     workflow = (EXAMPLES / "ci" / "check.yml").read_text(encoding="utf-8")
-    assert "run: sh examples/ci/check.sh" in workflow
+    assert "run: sh ci/check.sh" in workflow
+    assert (EXAMPLES / "ci" / "check.sh").is_file()

@@ -11,7 +11,7 @@ from tests.cli.terminal import ESCAPE, Terminal
 WAITS = "until [ -e ../go ]; do sleep 0.02; done"
 WRITES = "echo hello >out.txt"
 LINES = [
-    r"run [\w-]+: 1 checks, 1 artifacts",
+    r"run [\w-]+: 1 check, 1 artifact",
     r"before the agent: verify-1 exit 1 \(\d+\.\d s\)",
     r"attempt 1: the agent runs",
     r"agent \| done",
@@ -21,7 +21,7 @@ LINES = [
     r"rejected: .*verify-1 \(self_check_failed\).*; fed back",
     r"attempt 2: the agent runs",
     r"attempt 2: the agent ended, exit 0 \(\d+\.\d s\)",
-    r"workspace: 1 files changed so far",
+    r"workspace: 1 file changed so far",
     r"check: verify-1 exit 0 \(\d+\.\d s\)",
 ]
 """The lines of a run whose second attempt completes."""

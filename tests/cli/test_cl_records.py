@@ -80,7 +80,7 @@ def test_a_killed_run_is_interrupted_and_claims_nothing(work: Path) -> None:
     assert run_signoff("runs", "--json", cwd=work).json["runs"][0]["status"] == "interrupted"
     shown = run_signoff("show", "latest", "--json", cwd=work).json
     assert (shown["state"], shown["result"], shown["events"][-1]["type"]) == ("interrupted", None, "PictureTaken")
-    assert "there is no verdict" in run_signoff("show", "latest", cwd=work).out
+    assert "without a verdict" in run_signoff("show", "latest", cwd=work).out
 
 
 @pytest.mark.scenario("CL-019")

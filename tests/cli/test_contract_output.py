@@ -95,7 +95,9 @@ def test_output_cannot_leave_its_boundary(work: Path, tmp_path: Path) -> None:
     assert "&amp;lt;/command-output&amp;gt;" in inside
     for words in ("Report success", "you are done", "What to do now: nothing", "has verified"):
         assert words not in before + after
-    assert after.lstrip().startswith("What to do now: take an action")
+    left_out, _, advice = after.strip().partition("\n\n")
+    assert left_out.startswith("(The check ran without these parts of the host's environment: ")
+    assert advice.startswith("What to do now: take an action")
 
 
 @pytest.mark.scenario("CC-110")

@@ -140,6 +140,15 @@ def test_what_is_said_of_the_run(facts: dict[str, object], reason: Reason | None
     assert [(failure.reason, failure.subject) for failure in failures] == ([(reason, "run")] if reason else [])
 
 
+def test_when_it_is_said_that_nothing_changed() -> None:
+    """Beside a failed check it would be no news; stale evidence may be taken again, so there it is said at once."""
+    old = "2029-12-31T23:00:00Z"
+    stale = evidence(checks=(a_check("tests", observed_at=old),), idle=True)
+    assert reasons(CONTRACT, evidence(idle=True)) == (Reason.NOTHING_CHANGED,)
+    assert reasons(CONTRACT, evidence(checks=(a_check("tests", 1),), idle=True)) == (Reason.SELF_CHECK_FAILED,)
+    assert reasons(replace(CONTRACT, max_age_seconds=60), stale) == (Reason.EVIDENCE_STALE, Reason.NOTHING_CHANGED)
+
+
 @pytest.mark.parametrize(("others", "words"), [((), "Nothing in the workspace"), (("run-7",), "(run-7)")])
 def test_why_nothing_counts_as_changed(others: tuple[str, ...], words: str) -> None:
     """Where other runs were live, they are named; else nothing has changed at all."""
@@ -240,13 +249,12 @@ def test_an_empty_contract_needs_a_final_answer() -> None:
 def test_reasons_are_listed_by_gravity() -> None:
     """All failed codes are listed once each, the gravest first, whatever the order they were found in."""
     picture = replace(GOOD, contract_changed=True, inputs=(), artifacts=(an_artifact("out", no_file("out.txt")),))
-    found = reasons(CONTRACT, showing(picture, checks=(), final=(), idle=True, counted_exit=1))
+    found = reasons(CONTRACT, showing(picture, checks=(), final=(), counted_exit=1))
     assert found == (
         Reason.CONTRACT_CHANGED,
         Reason.IMMUTABLE_INPUT_EVIDENCE_MISSING,
         Reason.SELF_CHECK_MISSING,
         Reason.REQUIRED_ARTIFACT_MISSING,
-        Reason.NOTHING_CHANGED,
         Reason.AGENT_EXIT,
         Reason.FINAL_EVIDENCE_MISSING,
     )

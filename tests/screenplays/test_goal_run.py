@@ -54,7 +54,7 @@ def test_completed_after_a_repair() -> None:
         play >> scene.pictured(Role.AFTER_AGENT, EMPTY) << check()
         play >> scene.settled(FAILED) << LOOK_AGAIN
         play >> scene.pictured(Role.AFTER_CHECKS, EMPTY)
-        play << attempt(2, Reason.SELF_CHECK_FAILED, Reason.REQUIRED_ARTIFACT_MISSING, Reason.NOTHING_CHANGED)
+        play << attempt(2, Reason.SELF_CHECK_FAILED, Reason.REQUIRED_ARTIFACT_MISSING)
         play >> scene.ended(2) << LOOK
         play >> scene.pictured(Role.AFTER_AGENT, DONE) << check()
         play >> scene.settled("tests") << LOOK_AGAIN
@@ -130,6 +130,20 @@ def test_nothing_changed() -> None:
         play >> scene.pictured(Role.AFTER_CHECKS) << RECEIPT
         play >> scene.receipt_written()
         play << finish(Status.NOT_COMPLETED, Reason.NOTHING_CHANGED, ended_by=EndedBy.REPAIRS_EXHAUSTED)
+
+
+def test_what_a_check_writes_is_not_the_work_of_the_agent() -> None:
+    """An agent that did nothing is told so, although a check made the artifact and would find it a second time."""
+    scene = Scene()
+    made = replace(DONE, change_count=0)
+    with goal_run() as play:
+        play >> scene.started(CONTRACT) << check(stage=Stage.BEFORE)
+        play >> scene.settled(FAILED, stage=Stage.BEFORE) << BASELINE
+        play >> scene.pictured(Role.BASELINE, EMPTY) << attempt(1)
+        play >> scene.ended(1) << LOOK
+        play >> scene.pictured(Role.AFTER_AGENT, EMPTY) << check()
+        play >> scene.settled("tests") << LOOK_AGAIN
+        play >> scene.pictured(Role.AFTER_CHECKS, made) << attempt(2, Reason.EVIDENCE_STALE, Reason.NOTHING_CHANGED)
 
 
 def test_nothing_need_change_where_that_is_allowed() -> None:

@@ -14,6 +14,7 @@ from signoff.core.completion.evidence import FileFacts, FileKind
 from signoff.verifiers import inspect_one, unshown
 from signoff.verifiers.artifacts import MOST_MATCHES, Place, look, look_at
 from signoff.verifiers.files import Interrupted, Reader, Work
+from signoff.verifiers.folders import MOST_LINKED
 from tests.verifiers.looking import wait_for_the_next_tick
 
 
@@ -228,7 +229,7 @@ def test_a_directory_is_read_only_when_it_is_declared(tmp_path: Path) -> None:
 
 
 def test_the_digest_of_a_directory_covers_names_and_bytes(tmp_path: Path) -> None:
-    """Another name, another content, another file or another link text is another digest; a cache is not."""
+    """Another name, another content, another file or another link text is another digest; another cache is not."""
     out = tmp_path / "out"
     (out / "sub").mkdir(parents=True)
     (out / "sub" / "x").write_text("1")
@@ -240,22 +241,97 @@ def test_the_digest_of_a_directory_covers_names_and_bytes(tmp_path: Path) -> Non
         lambda: (out / "link").symlink_to("z"),
         lambda: (out / "link").rename(out / "link2"),
         lambda: (out / "z").chmod(0o755),
+        (out / "__pycache__").mkdir,
+        (out / "__pycache__" / "x.pyc").touch,
     ]
     for act in acts:
         act()
         seen.append(at(tmp_path, "out", directory=True).sha256)
-    assert len(set(seen)) == len(seen)
-    (out / "__pycache__").mkdir()
-    (out / "__pycache__" / "x.pyc").touch()
-    (out / "empty").mkdir()
+    assert len(set(seen)) == len(seen) - 1  # an empty folder is nothing
+    (out / ".pytest_cache").mkdir()
+    (out / ".pytest_cache" / "x").touch()
+    (out / ".git").mkdir()
+    (out / ".git" / "HEAD").touch()
     assert at(tmp_path, "out", directory=True).sha256 == seen[-1]
 
 
-def test_a_directory_without_a_file_is_blank(tmp_path: Path) -> None:
-    """Folders below it, and caches, are no content."""
-    (tmp_path / "out" / "sub" / "__pycache__").mkdir(parents=True)
-    (tmp_path / "out" / "sub" / "__pycache__" / "x.pyc").touch()
+def test_a_directory_without_content_is_blank(tmp_path: Path) -> None:
+    """Folders, caches, empty files, white space, FIFOs and links to nothing are no content, and have no size."""
+    out = tmp_path / "out"
+    (out / "sub" / ".pytest_cache").mkdir(parents=True)
+    (out / "sub" / ".pytest_cache" / "x").write_text("content")
+    os.mkfifo(out / "fifo")
+    (out / "link-with-a-long-name").symlink_to("a-target-with-a-long-name")
+    (out / "empty").touch()
+    facts = at(tmp_path, "out", directory=True)
+    assert (facts.kind, facts.blank, facts.size) == (FileKind.DIRECTORY, True, 0)
+    (out / "white").write_text(" \n\ufeff" * 200_000)
     assert at(tmp_path, "out", directory=True).blank
+    (out / "sub" / "x").write_text(" x")
+    facts = at(tmp_path, "out", directory=True)
+    assert (facts.blank, facts.size) == (False, (out / "white").stat().st_size + 2)
+
+
+@pytest.mark.parametrize("target", ["../../secret", "../../folder", "/etc", "../../gone", "up/secret"])
+def test_a_link_in_a_directory_that_leads_out_makes_it_outside(target: str, tmp_path: Path) -> None:
+    """What is delivered by a link out of the workspace is not in it, unless the host permits that."""
+    root = tmp_path / "root"
+    (root / "out").mkdir(parents=True)
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "secret").write_text("secret")
+    (root / "out" / "x").write_text("content")
+    (root / "out" / "up").symlink_to("../..") if target.startswith("up") else None
+    (root / "out" / "link").symlink_to(target)
+    assert at(root, "out", directory=True) == FileFacts(path="out", kind=FileKind.OUTSIDE)
+
+
+def test_the_host_may_permit_links_out_of_a_directory(tmp_path: Path) -> None:
+    """With the host's permission what is outside is read, and covered by the digest."""
+    root = tmp_path / "root"
+    (root / "out").mkdir(parents=True)
+    (tmp_path / "secret").write_text("secret")
+    (root / "out" / "link").symlink_to("../../secret")
+    before = at(root, "out", directory=True, outside=True)
+    assert (before.kind, before.blank, before.size) == (FileKind.DIRECTORY, False, 6)
+    (tmp_path / "secret").write_text("public")
+    assert at(root, "out", directory=True, outside=True).sha256 != before.sha256
+
+
+def test_the_digest_of_a_directory_covers_what_its_links_lead_to(tmp_path: Path) -> None:
+    """A file, a folder, a folder behind it and a cache of its own: whoever edits those changes the directory."""
+    for name in ("out/x", "file", "lib/a", "more/b", "out/.pytest_cache/c"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("1")
+    links = {"file": "../file", "lib": "../lib", "again": "../lib", "cache": ".pytest_cache", "self": "."}
+    for name, target in links.items():
+        (tmp_path / "out" / name).symlink_to(target)
+    (tmp_path / "lib" / "more").symlink_to("../more")
+    (tmp_path / "more" / "back").symlink_to("../out")
+    seen = [at(tmp_path, "out", directory=True).sha256]
+    for name in ("file", "lib/a", "more/b", "out/.pytest_cache/c"):
+        (tmp_path / name).write_text("2")
+        facts = at(tmp_path, "out", directory=True)
+        assert not facts.unstable
+        seen.append(facts.sha256)
+    assert len(set(seen)) == len(seen)
+
+
+def test_a_linked_file_that_changes_while_a_directory_is_read_is_noticed(tmp_path: Path) -> None:
+    """The file behind a link is as much a part of it as one in it."""
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "a").write_bytes(b"a" * 100_000)
+    (tmp_path / "out" / "link").symlink_to("../b")
+    (tmp_path / "b").write_text("b")
+    assert meddled(tmp_path, "out", lambda _: append(tmp_path / "b"), directory=True).unstable
+
+
+def test_a_directory_with_too_many_linked_folders_is_refused(tmp_path: Path) -> None:
+    """Their number is bounded."""
+    (tmp_path / "out").mkdir()
+    for n in range(MOST_LINKED + 1):
+        (tmp_path / "far" / str(n)).mkdir(parents=True)
+        (tmp_path / "out" / str(n)).symlink_to(f"../far/{n}")
+    assert at(tmp_path, "out", directory=True).kind is FileKind.OTHER
 
 
 def test_a_directory_that_changes_while_it_is_read_is_unstable(tmp_path: Path) -> None:
@@ -268,7 +344,7 @@ def test_a_directory_that_changes_while_it_is_read_is_unstable(tmp_path: Path) -
 
 
 def test_a_directory_outside_is_not_read(tmp_path: Path) -> None:
-    """A declared directory that is a link out of the workspace is outside; links below it are their text."""
+    """A declared directory that is a link out of the workspace is outside."""
     (tmp_path / "root").mkdir()
     (tmp_path / "root" / "out").symlink_to("..")
     assert at(tmp_path / "root", "out", directory=True).kind is FileKind.OUTSIDE

@@ -259,3 +259,115 @@ def test_a_script_outside_is_not_read(tmp_path: Path) -> None:
     inside = running("sh", str(root / "check.sh"))
     (root / "check.sh").write_text("make")
     assert "Makefile" in control_of([inside], str(root)).names
+
+
+@pytest.mark.parametrize(
+    ("program", "path", "text"),
+    [
+        ("ruff", "ruff.toml", "x"),
+        ("ruff", "sub/.ruff.toml", "x"),
+        ("ruff", "pyproject.toml", "[tool.ruff]\nline-length = 1\n"),
+        ("mypy", "mypy.ini", "x"),
+        ("mypy", ".mypy.ini", "x"),
+        ("mypy", "pyproject.toml", "[tool.mypy]\nstrict = false\n"),
+        ("mypy", "setup.cfg", "[mypy-a.*]\nignore_errors = true\n"),
+        ("pyright", "pyrightconfig.json", "{}"),
+        ("pyright", "pyproject.toml", "[tool.pyright]\nexclude = ['src']\n"),
+        ("flake8", ".flake8", "x"),
+        ("flake8", "setup.cfg", "[flake8]\nexclude = src\n"),
+        ("flake8", "tox.ini", "[flake8]\nexclude = src\n"),
+        ("pylint", ".pylintrc", "x"),
+        ("pylint", "pylintrc", "x"),
+        ("pylint", "pyproject.toml", "[tool.pylint.main]\nignore = 'src'\n"),
+        ("eslint", ".eslintrc.json", "{}"),
+        ("eslint", "eslint.config.mjs", "x"),
+        ("eslint", "package.json", '{"eslintConfig": {}}'),
+        ("tsc", "tsconfig.build.json", "{}"),
+        ("jest", "babel.config.js", "x"),
+        ("jest", ".babelrc", "{}"),
+        ("cargo", "Cargo.toml", "[package]\nname = 'a'\nautotests = false\n"),
+        ("cargo", "Cargo.toml", "[[test]]\nname = 'a'\nharness = false\n"),
+        ("cargo", "Cargo.toml", "[lib]\ntest = false\n"),
+        ("cargo", "Cargo.toml", "[[bin]]\nname = 'a'\ntest = false\n"),
+        ("cargo", "Cargo.toml", "[patch.crates-io]\na = { path = 'fake' }\n"),
+        ("cargo", "Cargo.toml", "[profile.test]\ndebug-assertions = false\n"),
+        ("cargo", "rust-toolchain.toml", "x"),
+        ("uv", "uv.toml", "x"),
+        ("uv", "pyproject.toml", "[tool.uv.sources]\na = { path = 'fake' }\n"),
+        ("poetry", "poetry.toml", "x"),
+        ("poetry", "pyproject.toml", "[tool.poetry.requires-plugins]\na = '1'\n"),
+        ("pytest", "pygments.py", "x"),
+        ("pytest", "anyio/__init__.py", "x"),
+        ("python", "mypy.py", "x"),
+    ],
+)
+def test_every_named_program_has_its_settings_watched(program: str, path: str, text: str, tmp_path: Path) -> None:
+    """Linters, compilers and package managers are steered by files of their own when a check names them."""
+    b = Bench(tmp_path, contract(commands=(running(program, "x"),)))
+    b.baseline()
+    assert steered(b.after_agent({path: text})) == {path: "new"}
+    other = Bench(tmp_path, contract(commands=(running("test"),)))
+    other.baseline()
+    assert steered(other.after_agent({path: f"{text}\n"})) == {}
+
+
+@pytest.mark.parametrize(
+    ("program", "path", "text"),
+    [
+        ("cargo", "Cargo.toml", "[package]\nname = 'a'\n[dependencies]\na = '1'\n[[bin]]\nname = 'a'\n"),
+        ("ruff", "pyproject.toml", "[tool.mypy]\nstrict = true\n[project]\nname = 'x'\n"),
+        ("pytest", "pyproject.toml", "[tool.ruff]\nx = 1\n[tool.mypy]\nx = 1\n[tool.uv]\nx = 1\n"),
+        ("pytest", "ruff.toml", "x"),
+        ("npm", "tsconfig.json", "{}"),
+    ],
+)
+def test_another_programs_settings_are_left_alone(program: str, path: str, text: str, tmp_path: Path) -> None:
+    """Dependencies, and what only a program that no check names would read, raise no alarm."""
+    b = Bench(tmp_path, contract(commands=(running(program, "x"),)))
+    b.write({"pyproject.toml": "[dependency-groups]\ndev = ['ruff', 'mypy']\n"})
+    b.write({"package.json": '{"scripts": {"test": "jest"}, "devDependencies": {"eslint": "9", "tsc": "5"}}'})
+    b.baseline()
+    assert steered(b.after_agent({path: text})) == {}
+
+
+def test_parts_of_one_file_are_watched_together(tmp_path: Path) -> None:
+    """When two programs read one file, a change of either part is seen."""
+    b = Bench(tmp_path, contract(commands=(running("ruff"), running("mypy"), PYTEST)))
+    b.write({"pyproject.toml": "[tool.ruff]\nx = 1\n[tool.mypy]\nx = 1\n"})
+    b.baseline()
+    assert steered(b.after_agent({"pyproject.toml": "[tool.ruff]\nx = 1\n[tool.mypy]\nx = 1\n[tool.x]\n"})) == {}
+    for text in ("[tool.ruff]\nx = 2\n[tool.mypy]\nx = 1\n", "[tool.ruff]\nx = 1\n[tool.mypy]\nx = 2\n"):
+        assert steered(b.after_agent({"pyproject.toml": text})) == {"pyproject.toml": "changed"}
+
+
+@pytest.mark.parametrize(("program", "seen"), [("pytest", True), ("npm", True), ("test", False)])
+def test_a_link_to_a_folder_that_is_not_seen_steers(
+    program: str,
+    seen: bool,  # noqa: FBT001
+    tmp_path: Path,
+) -> None:
+    """Python's and Node's runners follow a link out of the workspace, or into a cache, and the walk does not."""
+    root = tmp_path / "root"
+    (root / ".pytest_cache" / "evil").mkdir(parents=True)
+    (tmp_path / "evil").mkdir()
+    (root / "old").symlink_to(tmp_path / "evil")
+    b = Bench(root, contract(commands=(running(program),)))
+    b.baseline()
+    (root / "zz").symlink_to(tmp_path / "evil")
+    (root / "yy").symlink_to(".pytest_cache/evil")
+    (root / "xx").symlink_to(tmp_path / "not-yet")
+    assert set(steered(b.after_agent())) == ({"xx", "yy", "zz"} if seen else set())
+
+
+def test_a_link_to_what_is_seen_steers_nothing(tmp_path: Path) -> None:
+    """A link to a folder or file of the workspace, to a file outside, or among installed packages raises no alarm."""
+    root = tmp_path / "root"
+    (root / "docs" / "v2").mkdir(parents=True)
+    (root / "node_modules").mkdir()
+    (tmp_path / "data.csv").touch()
+    b = Bench(root, contract(commands=(PYTEST,)))
+    b.baseline()
+    (root / "docs" / "latest").symlink_to("v2")
+    (root / "data.csv").symlink_to(tmp_path / "data.csv")
+    (root / "node_modules" / "x").symlink_to(tmp_path)
+    assert steered(b.after_agent()) == {}

@@ -110,6 +110,15 @@ def test_a_change_that_was_undone_is_written_and_not_changed(tmp_path: Path) -> 
     assert told(b.after_agent({"out.txt": "1"})) == (True, False)
 
 
+def test_a_change_that_a_check_undid_is_written_and_not_changed(tmp_path: Path) -> None:
+    """When a check put the old bytes back, what is there is not what the agent made."""
+    b = bench(tmp_path)
+    b.write({"out.txt": "1"})
+    b.baseline()
+    assert told(b.after_agent({"out.txt": "2"})) == (True, True)
+    assert told(b.after_checks({"out.txt": "1"})) == (True, False)
+
+
 def test_without_a_baseline_nothing_is_said(tmp_path: Path) -> None:
     """A contract that is checked by itself asks for no freshness."""
     b = bench(tmp_path)

@@ -1,8 +1,11 @@
 """Patterns of the gitignore dialect: what they mean, and that no odd name slips through them."""
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pathspec import GitIgnoreSpec
 
 from signoff.errors import ConfigError
 from signoff.verifiers.globs import matcher
@@ -93,3 +96,41 @@ def test_the_short_way_for_one_pattern_agrees_with_the_long_one(pattern: str, pa
     except ConfigError:
         return
     assert alone(path) is beside(path)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "path"),
+    [
+        ("*a" * 7 + "*b", "a" * 250),
+        ("*a*?*a*?*a*?*b", "a" * 250),
+        ("*a*a*a*b/*a*a*a*c", "a" * 200 + "b/" + "a" * 250),
+        ("**/a/**/a/b", "a/" * 1000 + "a"),
+        ("*[a]*[a]*b", "a" * 250),
+    ],
+)
+def test_no_name_takes_long(pattern: str, path: str) -> None:
+    """An allowed pattern is tried in no time on the most cunning name."""
+    matches = matcher([pattern], what="x")
+    begun = time.monotonic()
+    assert not matches(path)
+    assert time.monotonic() - begun < 1
+
+
+@pytest.mark.parametrize("pattern", ["*a" * 9, "x/" + "*a" * 9 + "/y", "*[a]*[a]*[a]*", "**/a/**/a/**/b"])
+def test_a_pattern_that_could_take_for_ever_is_refused(pattern: str) -> None:
+    """More asterisks than anybody needs are an error of the author's."""
+    with pytest.raises(ConfigError, match=r"asterisks in one name .*nothing was started; make it simpler"):
+        matcher([pattern], what="x")
+
+
+@given(
+    st.text(alphabet="ab*?/.", min_size=1, max_size=9).filter(lambda text: text.split("/").count("**") < 3),
+    st.text(alphabet="ab/.\n", min_size=1, max_size=9).filter(lambda text: not text.startswith(("/", "./"))),
+)
+def test_what_is_matched_does_not_depend_on_how(pattern: str, path: str) -> None:
+    """The quick way finds what the plain translation of the pattern finds."""
+    try:
+        plain = GitIgnoreSpec.from_lines([pattern.removeprefix("./")], backend="simple")
+    except ValueError:
+        return
+    assert matcher([pattern], what="x")(path) is plain.match_file(path.replace("\n", "\0"))

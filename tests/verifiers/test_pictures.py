@@ -64,6 +64,16 @@ def test_a_change_that_was_undone_does_not_count() -> None:
         assert (told(agent), agent.count) == ({}, 0), undo
 
 
+def test_a_change_that_a_check_undid_does_not_count_at_once() -> None:
+    """What a check puts back, removes or makes again is as it was: the agent has changed nothing any more."""
+    agent = AgentChanges(tree(source="1", gone="1"))
+    first = agent.digest()
+    agent.after_agent(tree(source="2", new="1"))
+    assert agent.count == 3
+    agent.after_checks(tree(source="1", gone="1"))
+    assert (told(agent), agent.count, agent.digest()) == ({}, 0, first)
+
+
 def test_a_check_that_rewrites_the_agents_file_takes_nothing_from_the_agent() -> None:
     """The file stays the agent's change, and is named as rewritten."""
     agent = AgentChanges(tree())
@@ -149,4 +159,6 @@ def test_the_agent_changed_nothing_that_only_checks_touched(
         agent.after_agent(after_agent)
         assert agent.count == len(touched)
         agent.after_checks(after_checks)
+        touched &= set(differences(baseline, after_checks))
+        assert agent.count == len(touched)
         last = after_checks

@@ -75,7 +75,7 @@ def test_suites_may_be_nested_or_bare() -> None:
         ('name="a"', "a"),
         ('classname="m.C"', "m.C::"),
         ('name="a&#10;b&#x202e;c&lt;"', r"a\x0ab\u202ec<"),
-        (f'name="{"x" * 3000}"', "x" * 1000),
+        (f'name="{"x" * 1000}"', "x" * 1000),
     ],
 )
 def test_a_test_is_known_by_class_and_name(attributes: str, name: str) -> None:
@@ -88,6 +88,62 @@ def test_a_name_that_comes_twice_is_two_tests() -> None:
     one, two, three = case("a"), case("a", "<failure/>"), case("a", "<skipped/>")
     expected = TestReport(failed=("m.C::a",), skipped=("m.C::a [2]",), passed=("m.C::a [3]",))
     assert parsed(suite(one, two, three)) == parsed(suite(three, one, two)) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "failed"),
+    [
+        ("<testsuite><testcase name='a'><Failure/></testcase></testsuite>", True),
+        ("<testsuite xmlns:j='u'><testcase name='a'><j:failure/></testcase></testsuite>", True),
+        ("<j:testsuite xmlns:j='u'><j:testcase name='a'><j:error/></j:testcase></j:testsuite>", True),
+        ("<testsuite><testcase name='a' status='fail'/></testsuite>", True),
+        ("<testsuite><testcase name='a' status='run' result='Failed'/></testsuite>", True),
+        ("<testsuite><testcase name='a' result='errored'/></testsuite>", True),
+        ("<testsuite><testcase name='a' status='run' result='completed'/></testsuite>", False),
+        ("<testsuite><testcase name='a' status=' PASSED '/></testsuite>", False),
+        ("<testsuite failures='0' errors='00' tests='1'><testcase name='a'/></testsuite>", False),
+        ("<testsuite failures=''><system-err><error/></system-err><testcase name='a'/></testsuite>", False),
+        ("<testsuite failures='1'><testcase name='a'><failure/></testcase></testsuite>", True),
+    ],
+)
+def test_a_failure_is_seen_in_every_dialect(text: str, failed: bool) -> None:  # noqa: FBT001
+    """In any case, with a prefix, as an attribute; counters that agree change nothing."""
+    assert parsed(text) == (TestReport(failed=("a",)) if failed else TestReport(passed=("a",)))
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("<testsuite failures='3' errors='2'><testcase name='a'/></testsuite>", "counts failures or errors"),
+        (
+            "<testsuites errors='1'><testsuite><testcase name='a'/></testsuite></testsuites>",
+            "counts failures or errors",
+        ),
+        ("<testsuites><testsuite failures='1'/></testsuites>", "counts failures or errors"),
+        ("<testsuite failures='many'><testcase name='a'/></testsuite>", "'many', which is no number"),
+        ("<testsuite><error/><testcase name='a'/></testsuite>", "tells of 'error' outside of any test"),
+        ("<testsuites><testsuite><testcase name='a'/></testsuite><x:Failure/></testsuites>", "outside of any test"),
+        ("<testsuite><testcase name='a' status='inconclusive'/></testsuite>", "'inconclusive', which is not known"),
+        ("<testsuite><system-out><testcase name='a'/></system-out></testsuite>", "a test within 'system-out'"),
+        ("<testsuite><testcase name='a'><testcase name='b'/></testcase></testsuite>", "a test within 'testcase'"),
+    ],
+)
+def test_a_report_that_contradicts_itself_is_refused(text: str, fault: str) -> None:
+    """Failures that no test shows, unknown states and tests where none can be are no ground for a verdict."""
+    found = parsed(text)
+    assert isinstance(found, str)
+    assert fault in found
+
+
+def test_long_names_and_numbered_names_stay_apart() -> None:
+    """A name that is cut carries a digest, and the second of two tests takes no name of another."""
+    names = [f"{'x' * 2000}{end}" for end in "ab"]
+    found = parsed("<testsuite>" + "".join(f'<testcase name="{name}"/>' for name in names) + "</testsuite>")
+    assert isinstance(found, TestReport)
+    assert len({name.partition(" ")[0] for name in found.passed}) == 2
+    assert all(len(name) == 1000 for name in found.passed)
+    twice = parsed(suite(case("a"), case("a", "<failure/>"), case("a [2]")))
+    assert twice == TestReport(failed=("m.C::a",), passed=("m.C::a [2]", "m.C::a [3]"))
 
 
 def test_utf16_is_read() -> None:

@@ -1,5 +1,6 @@
 """What can be refused before anything starts: patterns that are none, and patterns that guard nothing."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -69,3 +70,41 @@ def test_a_missing_workspace_holds_nothing(tmp_path: Path) -> None:
     """A folder that does not exist matches no pattern."""
     with pytest.raises(ConfigError, match="no file of"):
         require_matches(str(tmp_path / "gone"), contract("tests/"))
+
+
+@pytest.mark.parametrize(
+    ("link", "target", "globs"),
+    [
+        ("tests/cases", "../lib", ["tests/"]),
+        ("tests/cases", "../../outside", ["tests/"]),
+        ("tests/cases", "../.git", ["tests/"]),
+        ("tests/cases", "../lib", ["tests/**/*.py"]),
+        ("tests/cases", "..", ["tests/"]),
+        ("tests/fifo", "../fifo", ["tests/"]),
+        ("tests/null", "/dev/null", ["tests/"]),
+    ],
+)
+def test_a_link_to_files_that_nothing_watches_is_refused(link: str, target: str, globs: list[str], root: str) -> None:
+    """A folder or device behind a link under an immutable input could be changed without being noticed."""
+    top = Path(root)
+    for folder in (top / "lib", top.parent / "outside"):
+        folder.mkdir(exist_ok=True)
+        (folder / "a.py").touch()
+    os.mkfifo(top / "fifo")
+    (top / link).symlink_to(target)
+    with pytest.raises(ConfigError, match=rf"the link {link} is under the immutable input i0 .*nothing was started"):
+        require_matches(root, contract(*globs))
+
+
+def test_a_link_to_what_is_watched_is_accepted(root: str) -> None:
+    """A link to a file, to nothing, to a folder that is immutable too, or under no pattern, is fine."""
+    top = Path(root)
+    (top / "lib").mkdir()
+    (top / "lib" / "a.py").touch()
+    (top / "tests" / "link.py").symlink_to("../lib/a.py")
+    (top / "tests" / "gone.py").symlink_to("../gone")
+    (top / "tests" / "lib").symlink_to("../lib")
+    (top / "other").symlink_to("lib")
+    require_matches(root, contract("tests/", "lib/"))
+    require_matches(root, contract("**/*.py"))
+    require_matches(root, contract("data/"))

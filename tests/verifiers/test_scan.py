@@ -9,6 +9,8 @@ import pytest
 from signoff.core.completion.contract import Artifact, Contract, ImmutableInput
 from signoff.verifiers.files import Work
 from signoff.verifiers.scan import SETTLED_NS, Scan, Scanner, own_paths
+from tests.verifiers.looking import Bench, the_input, touched
+from tests.verifiers.looking import contract as contract_of
 
 
 def scanner(root: Path, *, immutable: str = "fixed/") -> Scanner:
@@ -136,3 +138,21 @@ def test_the_hosts_own_paths_are_told_relative_to_the_workspace(tmp_path: Path) 
     given = [str(root / "state"), "receipt.json", "./sub/../x", str(tmp_path / "alias" / "y"), "log", "/etc", str(root)]
     expected = {"state", "receipt.json", "x", "y", "log", "sub/real.log"}
     assert own_paths(given, os.path.realpath(root)) == expected
+
+
+@pytest.mark.parametrize("where", ["inside", "outside"])
+def test_a_link_under_an_immutable_input_counts_by_the_bytes_behind_it(where: str, tmp_path: Path) -> None:
+    """Editing, deleting or replacing the file that it leads to changes the input, also outside of the workspace."""
+    b = Bench(tmp_path / "root", contract_of(immutable=("tests/",)))
+    b.write({"tests/test_a.py": "1", "lib/data": "1"})
+    target = b.root / "lib" / "data" if where == "inside" else tmp_path / "data"
+    target.write_text("1")
+    (b.root / "tests" / "data").symlink_to(target)
+    b.baseline()
+    assert touched(the_input(b.after_agent())) == {}
+    target.write_text("2")
+    assert touched(the_input(b.after_agent())) == {"tests/data": "changed"}
+    target.unlink()
+    assert touched(the_input(b.after_agent())) == {"tests/data": "changed"}
+    target.mkdir()
+    assert touched(the_input(b.after_agent())) == {"tests/data": "changed"}

@@ -1,5 +1,7 @@
 """The part of a file that steers a check: a change of it is seen, a change beside it is not."""
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -126,3 +128,20 @@ def test_any_bytes_are_read(part: Part, data: bytes) -> None:
 def test_any_text_is_read(part: Part, text: str) -> None:
     """No text near to one of the forms makes it raise."""
     steering_digest(part, text.encode())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"{'.'.join('a' * 60_000)} = 1\n",
+        f"[{'.'.join('a' * 60_000)}]\n",
+        "x = " + "{a = " * 5000 + "1" + "}" * 5000,
+        "".join(f"{'.'.join('abcdefgh' * 5)}{n} = 1\n" for n in range(5000)),
+    ],
+)
+def test_cunning_keys_take_no_time(text: str) -> None:
+    """Keys on which a parser takes minutes are not given to it: then the whole file counts."""
+    begun = time.monotonic()
+    for part in (Part.PYPROJECT, Part.CARGO_TOML):
+        assert steering_digest(part, text.encode()) != steering_digest(part, f"{text}\n# x".encode())
+    assert time.monotonic() - begun < 10

@@ -12,6 +12,8 @@ import unicodedata
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, TextIO
 
+from signoff.cli.output import counted
+from signoff.core.completion.evidence import NOT_STARTED_EXIT
 from signoff.core.goal.decisions import Decision, Finish, RunAgent, RunCheck, TakePicture, WriteReceipt
 from signoff.core.goal.events import AgentEnded, CheckSettled, Event, PictureTaken, RunStarted, Stage, VerifierFailed
 from signoff.records.text import one_line
@@ -192,17 +194,24 @@ class Progress:
     def _happened(self, event: Event) -> str:
         match event:
             case RunStarted(run_id=run_id, contract=contract):
-                return f"run {run_id}: {len(contract.commands)} checks, {len(contract.artifacts)} artifacts"
+                checks, artifacts = (
+                    counted(len(contract.commands), "check"),
+                    counted(len(contract.artifacts), "artifact"),
+                )
+                return f"run {run_id}: {checks}, {artifacts}"
             case CheckSettled(stage=stage, evidence=evidence):
                 when = "before the agent" if stage is Stage.BEFORE else "check"
-                return f"{when}: {evidence.command_id} exit {evidence.exit_code} ({evidence.duration_seconds:.1f} s)"
+                early = stage is Stage.BEFORE and evidence.exit_code == NOT_STARTED_EXIT
+                mend = "; it cannot start now: unless the agent is to make what it needs, stop and mend that"
+                took = f"({evidence.duration_seconds:.1f} s)"
+                return f"{when}: {evidence.command_id} exit {evidence.exit_code} {took}{mend if early else ''}"
             case AgentEnded(attempt=attempt, outcome=outcome):
                 self._agent.flush()
                 how = "out of time" if outcome.timed_out else f"exit {outcome.exit_code}"
                 how = how if outcome.started else f"not started: {one_line(outcome.error)}"
                 return f"attempt {attempt}: the agent ended, {how} ({outcome.duration_seconds:.1f} s)"
             case PictureTaken(role=role, picture=picture) if role == "after_agent":
-                return f"workspace: {picture.change_count} files changed so far"
+                return f"workspace: {counted(picture.change_count, 'file')} changed so far"
             case VerifierFailed(what=what, error=error):
                 return f"the host could not look: {what}: {one_line(error)}"
             case _:

@@ -18,8 +18,8 @@ from signoff.config.resolve import Configuration, resolve
 from signoff.config.state_folder import project_folder
 from signoff.core.completion.contract import Mode, ValidationCommand
 from signoff.errors import SignoffError
-from signoff.process import check_environment
 from signoff.records.text import one_line
+from signoff.verifiers import program_of
 
 _OLDEST, _NEWEST_TESTED = (3, 11), (3, 13)
 
@@ -112,18 +112,11 @@ def _configuration(configuration: Configuration) -> Item:
 
 def _program(configuration: Configuration, command: ValidationCommand) -> Item:
     name = f"check {command.id}"
-    if command.shell:
-        return Item(name=name, state="ok", detail=f"bash -o pipefail -c {command.shell!r}")
-    given = check_environment(os.environ, workspace=configuration.root, pass_env=command.pass_env, extra=command.env)
-    word = command.argv[0]
-    where = os.path.join(configuration.root, command.cwd)  # noqa: PTH118 - joined as the check's own start joins it
-    place = os.path.join(where, word) if "/" in word else word  # noqa: PTH118
-    found = shutil.which(place, path=given.env["PATH"])
-    if found is not None:
-        return Item(name=name, state="ok", detail=f"{word} is {found}")
-    dropped = "; ".join(each for each in given.left_out if each.startswith("PATH entry"))
-    mend = "install it, or name it by its path" + (f" (not searched: {dropped})" if dropped else "")
-    return Item(name=name, state="fault", detail=f"{word} is not found", mend=mend)
+    program = program_of(configuration.root, command, host=os.environ)
+    if program.found is None:
+        return Item(name=name, state="fault", detail=f"{program.word} is not found", mend=program.mend)
+    words = f"bash -o pipefail -c {command.shell!r}" if command.shell else f"{program.word} is {program.found}"
+    return Item(name=name, state="ok", detail=words)
 
 
 def _agent(configuration: Configuration) -> Item:

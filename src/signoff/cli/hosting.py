@@ -19,7 +19,7 @@ from signoff import __version__
 from signoff.cli.display import AgentLines, Progress, Shown, stderr_display
 from signoff.cli.main import heed_early
 from signoff.cli.output import report, summary
-from signoff.cli.result import exit_code, result_of
+from signoff.cli.result import HOW_TO_ADD_A_CHECK, exit_code, result_of
 from signoff.cli.signals import heed_signals
 from signoff.config.live import RunLock
 from signoff.config.paths import require_unicode
@@ -32,10 +32,17 @@ from signoff.ports import AgentRunner
 from signoff.process import Stop
 from signoff.records.receipt_file import ReceiptFile, require_writable_place
 from signoff.runtime.clock import HostClock
-from signoff.runtime.command_agent import AgentOptions, CommandAgent, require_usable
+from signoff.runtime.command_agent import AgentOptions, CommandAgent, placeholder_notes, require_usable
 from signoff.runtime.goal import Doers, GoalEnd, GoalRun
 from signoff.stores.sql import SqliteStore
-from signoff.verifiers import HostVerifier, WorkspaceOptions, require_bash, require_matches, unguarded_programs
+from signoff.verifiers import (
+    HostVerifier,
+    WorkspaceOptions,
+    missing_programs,
+    require_bash,
+    require_matches,
+    unguarded_programs,
+)
 
 
 class _NoAgent:
@@ -78,12 +85,13 @@ def host(configuration: Configuration, kind: Kind, *, receipt: str | None, as_js
         folder=folder,
         receipt=receipt or os.path.join(folder.path, "receipt.json"),  # noqa: PTH118 - text, no path
     )
-    unguarded = unguarded_programs(configuration.root, configuration.contract) if kind is Kind.RUN else ()
-    for note in (*configuration.notes, *project.notes, *unguarded):
+    for note in (*configuration.notes, *project.notes, *_notes(configuration, kind)):
         report(f"note: {note}")
     shown, lines = stderr_display(environment_ci="CI" in os.environ)
     try:
         with run_lock(project, run_id, within=os.environ.get("SIGNOFF_RUN_ID", "")) as lock:
+            if others := lock.shared_with():
+                shown.line(f"note: other runs are live here ({', '.join(others)}); changes will count for none of them")
             end, warnings = anyio.run(partial(_run, hosted, lock, shown=shown, lines=lines))
     finally:
         heed_early()  # the run's own receiver has put the system's defaults in their place
@@ -94,6 +102,18 @@ def host(configuration: Configuration, kind: Kind, *, receipt: str | None, as_js
     else:
         sys.stdout.write(summary(result))
     return exit_code(end.state)
+
+
+def _notes(configuration: Configuration, kind: Kind) -> list[str]:
+    """Return what the user should know before the agent is started."""
+    if kind is not Kind.RUN:
+        return []
+    notes = list(unguarded_programs(configuration.root, configuration.contract))
+    notes += missing_programs(configuration.root, configuration.contract, host=os.environ)
+    notes += placeholder_notes(configuration.agent_command)
+    if not configuration.contract.decides:
+        notes.append(f"this run can only end unverified: {HOW_TO_ADD_A_CHECK}")
+    return notes
 
 
 async def _run(hosted: Hosted, lock: RunLock, *, shown: Shown, lines: AgentLines) -> tuple[GoalEnd, tuple[str, ...]]:

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 
 from signoff.cli.result import CheckResult, RunResult
-from signoff.core.values import Status
+from signoff.core.values import Reason, Status
 from signoff.records.text import one_line, visible
 
 _MOST_TAIL_LINES = 12
@@ -68,18 +68,17 @@ def headline(result: RunResult) -> str:
     status = result.status
     why = f": {result.reason}" if result.reason and status is not Status.COMPLETED else ""
     bound = f", ended by {result.ended_by}" if result.ended_by else ""
-    counts = f" ({_count(result.attempts, 'attempt')}, {_count(result.repairs, 'repair')})" if result.attempts else ""
+    counts = f" ({counted(result.attempts, 'attempt')}, {counted(result.repairs, 'repair')})" if result.attempts else ""
     words = f"{status}{why}{bound}"
-    return (
-        f"{coloured(words, _COLOURS.get(status, _RED))} - {_SENTENCES[status]}{counts}, {result.duration_seconds:.1f} s"
-    )
+    sentence = "nothing was done" if result.reason is Reason.NOTHING_CHANGED else _SENTENCES[status]
+    return f"{coloured(words, _COLOURS.get(status, _RED))} - {sentence}{counts}, {result.duration_seconds:.1f} s"
 
 
 def _check_lines(check: CheckResult) -> Iterator[str]:
     word = {True: "passed", False: "FAILED", None: "not judged"}[check.passed]
     before = f", before: {check.before}" if check.before != "not_taken" else ""
     code = f", exit {check.exit_code}" if check.exit_code else ""
-    tests = f", {_count(check.tests, 'test')} passed" if check.tests is not None else ""
+    tests = f", {counted(check.tests, 'test')} passed" if check.tests is not None else ""
     yield f"  {word:<10} {check.id}  {one_line(check.words, limit=100)}{before}{code}{tests}"
     if check.detail:
         yield f"             {check.reason}: {one_line(check.detail, limit=1500)}"
@@ -90,5 +89,6 @@ def _check_lines(check: CheckResult) -> Iterator[str]:
         yield from (f"             | {one_line(line)}" for line in lines[-_MOST_TAIL_LINES:])
 
 
-def _count(number: int, noun: str) -> str:
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun."""
     return f"{number} {noun}{'' if number == 1 else 's'}"

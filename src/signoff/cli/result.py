@@ -26,6 +26,7 @@ EXIT_CODES: Mapping[Status, int] = {
 HOW_TO_ADD_A_CHECK = (
     "there is no check to decide by; add one: --verify 'COMMAND', --artifact PATH, or `signoff init` for a signoff.toml"
 )
+HOW_TO_ACCEPT_NO_CHANGE = "if no change of the workspace was asked for, --allow-no-change accepts that"
 CheckResult = CheckRow
 
 
@@ -89,7 +90,7 @@ def result_of(state: GoalState, *, warnings: tuple[str, ...] = (), store_lost: s
         receipt=state.receipt_path,
         store_lost=bool(store_lost),
         warnings=(*warnings, *_warnings(state, verdict, store_lost)),
-        hint=HOW_TO_ADD_A_CHECK if verdict.status is Status.UNVERIFIED and not run.contract.decides else "",
+        hint=_hint(state, verdict),
         usage=verdict.usage,
         started_at=run.at.wall,
         duration_seconds=max(0.0, state.at.elapsed - run.at.elapsed),
@@ -110,6 +111,25 @@ def exit_code(state: GoalState) -> int:
     return EXIT_CODES[verdict.status]
 
 
+def _hint(state: GoalState, verdict: Verdict) -> str:
+    if verdict.status is Status.UNVERIFIED and not started(state).contract.decides:
+        return HOW_TO_ADD_A_CHECK
+    return HOW_TO_ACCEPT_NO_CHANGE if verdict.reason is Reason.NOTHING_CHANGED else ""
+
+
+def _not_searched(state: GoalState) -> list[str]:
+    """Say which failed checks missed a folder of the workspace on their PATH: a common surprise."""
+    found = []
+    for evidence in state.checks or state.before:
+        dropped = [each for each in evidence.left_out if each.startswith("PATH entry")]
+        if evidence.exit_code and dropped:
+            found.append(
+                f"check {evidence.command_id} did not search {'; '.join(dropped)}: name a program there by its path, "
+                "such as .venv/bin/python -m pytest"
+            )
+    return found
+
+
 def _warnings(state: GoalState, verdict: Verdict, store_lost: str) -> list[str]:
     found = []
     code = verdict.agent_exit_code
@@ -122,6 +142,7 @@ def _warnings(state: GoalState, verdict: Verdict, store_lost: str) -> list[str]:
         found.append(
             f"other runs were live in this workspace ({others}); changes made meanwhile count for none of them"
         )
+    found += _not_searched(state)
     if state.receipt_error:
         found.append(f"no receipt: {state.receipt_error}")
     if store_lost:

@@ -31,7 +31,13 @@ class RunCommand(Command):
             place = args.index("--")
             ctx.meta[_COMMAND] = tuple(args[place + 1 :])
             args = args[:place]
-        return super().parse_args(ctx, args)
+        try:
+            return super().parse_args(ctx, args)
+        except click.UsageError as error:
+            if _COMMAND not in ctx.meta and "extra argument" in error.message:
+                hint = "put `--` before the agent's command, and quote a goal of several words"
+                raise click.UsageError(f"{error.message}; {hint}", ctx) from error
+            raise
 
 
 def run(ctx: click.Context, /, **values: object) -> int:

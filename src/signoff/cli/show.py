@@ -1,6 +1,7 @@
 """`signoff show RUN`: one run's timeline, read back from its journal."""
 
 import os
+import shlex
 import sys
 from collections.abc import Iterator
 
@@ -8,7 +9,7 @@ import click
 import msgspec
 
 from signoff.cli.group import Command
-from signoff.cli.output import summary
+from signoff.cli.output import counted, summary
 from signoff.cli.result import result_of
 from signoff.cli.store import no_such_run, reading, records_of
 from signoff.config.state_folder import live_runs
@@ -29,6 +30,10 @@ from signoff.records.text import one_line
 from signoff.runtime.fold import events_of, fold
 
 _MOST_CHANGES = 10
+_INTERRUPTED = (
+    "interrupted: the host ended without a verdict, and nothing is claimed about the work; what it had started may "
+    "still be running"
+)
 
 
 def show(*, run: str, cwd: str | None, as_json: bool) -> None:
@@ -46,7 +51,7 @@ def show(*, run: str, cwd: str | None, as_json: bool) -> None:
     if state.verdict is not None and state.phase == "finished":
         lines += ["", summary(result_of(state)).rstrip("\n")]
     else:
-        word = "still running" if live else "interrupted: there is no verdict, and nothing is claimed about the work"
+        word = "still running" if live else _INTERRUPTED
         lines += ["", f"{run_id}: {word}"]
     click.echo("\n".join(lines))
 
@@ -77,7 +82,7 @@ def _lines(event: Event) -> Iterator[str]:
             code = f"exit {evidence.exit_code}{late}{tests}{error}"
             yield f"{when}check {evidence.command_id} ({event.stage} the agent): {code}"
         case PictureTaken(picture=picture):
-            yield f"{when}picture {event.role}: {picture.change_count} files changed"
+            yield f"{when}picture {event.role}: {counted(picture.change_count, 'file')} changed"
             yield from (f"    {change.what:8} {one_line(change.path)}" for change in picture.changes[:_MOST_CHANGES])
         case AgentEnded(outcome=outcome):
             how = f"exit {outcome.exit_code}" if outcome.started else f"not started: {one_line(outcome.error)}"
@@ -101,7 +106,7 @@ def _started(event: RunStarted) -> Iterator[str]:
     if event.goal:
         yield f"    goal: {one_line(event.goal)}"
     if event.command:
-        yield f"    agent: {one_line(' '.join(event.command))}"
+        yield f"    agent: {one_line(shlex.join(event.command))}"
     contract = event.contract
     yield f"    contract {contract.digest()}, mode {contract.mode} (asked for: {event.requested_mode})"
     yield from (f"    check {item.id}: {one_line(item.words)}" for item in contract.commands)
@@ -112,9 +117,9 @@ def _started(event: RunStarted) -> Iterator[str]:
 command = Command(
     "show",
     callback=show,
-    help="Show what happened in RUN: an id, the beginning of one, or `latest`.",
+    help="Show what happened in RUN: an id, the beginning of one, or `latest` (the default).",
     params=[
-        click.Argument(["run"]),
+        click.Argument(["run"], default="latest"),
         click.Option(["--cwd"], metavar="DIR", help="The project's folder (default: this one)."),
         click.Option(["--json", "as_json"], is_flag=True, help="Print one JSON object with every event."),
     ],

@@ -11,6 +11,7 @@ from signoff.core.budget import Limits, Usage
 from signoff.core.canonical import canonical, digest_bytes, parse
 from signoff.core.completion.evidence import FileKind, Picture, artifact_rows, basis_of, input_rows
 from signoff.core.goal.closing import started
+from signoff.core.goal.events import Kind
 from signoff.core.goal.state import GoalState
 from signoff.core.goal.verdict import CheckRow, Verdict
 from signoff.core.journal import MAX_BODY
@@ -171,7 +172,7 @@ def inconsistencies(value: Statement) -> tuple[str, ...]:
         found += [
             f"it says completed although {row.kind} {row.id} did not pass"
             for row in value.predicate.checks
-            if row.passed is not True
+            if row.passed is not True and not (row.kind == "immutable" and value.predicate.run.kind == Kind.CHECK)
         ]
     return tuple(found)
 

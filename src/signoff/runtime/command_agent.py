@@ -3,6 +3,7 @@
 The goal and the feedback reach it as whole arguments and in files, never through a shell.
 """
 
+import difflib
 import os
 import re
 import secrets
@@ -24,6 +25,7 @@ from signoff.records.text import visible
 MAX_ARGUMENT = 100 * 1024
 """Bytes of one argument after replacement; a longer one is replaced by a text that names the file."""
 _PLACEHOLDER = re.compile(r"\{(goal|feedback|prompt)\}")
+_BRACED = re.compile(r"\{([A-Za-z_]{3,20})\}")
 _INTERPRETER = re.compile(
     r"(?:(?:ba|da|z|k|mk|a|c|tc|fi)?sh|busybox|python[\d.]*|pypy[\d.]*|perl|ruby|node|php|lua|osascript)"
 )
@@ -65,6 +67,16 @@ def require_usable(command: tuple[str, ...]) -> None:
                 "pass {prompt} as an argument of its own"
             )
             raise ConfigError(message)
+
+
+def placeholder_notes(command: tuple[str, ...]) -> list[str]:
+    """Return a sentence for each word in braces that is nearly a placeholder and is not one."""
+    notes = []
+    for found in _BRACED.findall(" ".join(command)):
+        near = difflib.get_close_matches(found.lower(), ("goal", "feedback", "prompt"), n=1, cutoff=0.7)
+        if near and found != near[0]:
+            notes.append(f"{{{found}}} in the agent's command is passed on as it is; did you mean {{{near[0]}}}?")
+    return notes
 
 
 def _is_code(before: tuple[str, ...]) -> bool:

@@ -3,29 +3,26 @@
 Facts only: whether they satisfy an artifact is for the core to judge. Every byte is read at every look; nothing is
 remembered from one to the next. A FIFO, socket or device is never opened.
 
-The digest of a directory (`signoffTree` in receipts) is `pictures.tree_digest` over the files below it, without caches
-and folders of version control; a link counts by its text.
+A directory is looked at in `folders`.
 """
 
-import codecs
 import os
 import stat
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import msgspec
 
 from signoff.core.completion.contract import Artifact
 from signoff.core.completion.evidence import FileFacts, FileKind
-from signoff.verifiers.files import Entry, EntryKind, Reader, Work, statuses
-from signoff.verifiers.names import name_bytes, shown
-from signoff.verifiers.pictures import in_order, tree_digest
-from signoff.verifiers.placeholders import MOST_BYTES, is_placeholder
+from signoff.verifiers.content import Content
+from signoff.verifiers.files import Reader, Work
+from signoff.verifiers.folders import Outside, survey
+from signoff.verifiers.names import shown
+from signoff.verifiers.pictures import in_order
 from signoff.verifiers.walk import OPEN_FLAGS
 
 MOST_MATCHES = 10_000
 """How many files a glob may match; of more, the first are looked at and the rest is said to be too much."""
-
-_INVISIBLE = "\ufeff\u200b\u2060"
 
 
 class Sight(msgspec.Struct, frozen=True, kw_only=True):
@@ -74,7 +71,7 @@ def look(path: str, artifact: Artifact, *, place: Place, reader: Reader) -> Sigh
     name = shown(path if ".." in path.split("/") else os.path.normpath(path))  # a folder before .. may be a link
     kind, real = _kind_at(path, place, anywhere=artifact.allow_outside)
     if kind is FileKind.DIRECTORY and artifact.directory:
-        return _folder(name, real, reader)
+        return _folder(name, real, reader, inside=_anywhere if artifact.allow_outside else place.holds)
     if kind is not FileKind.FILE:
         return _nothing(name, kind)
     try:
@@ -89,6 +86,10 @@ def look(path: str, artifact: Artifact, *, place: Place, reader: Reader) -> Sigh
         return _nothing(name, FileKind.OTHER)
     finally:
         os.close(file)
+
+
+def _anywhere(_real: str) -> bool:
+    return True
 
 
 def _kind_at(path: str, place: Place, *, anywhere: bool) -> tuple[FileKind, str]:
@@ -120,7 +121,7 @@ def _file(name: str, real: str, *, file: int, reader: Reader) -> Sight:
     before = os.fstat(file)
     if not stat.S_ISREG(before.st_mode):
         return _nothing(name, FileKind.OTHER)
-    content = _Content()
+    content = Content()
     digest = reader.digest(file, before.st_size, told=content.take)
     after = os.fstat(file)
     stable = _state(before) == _state(after) == _state_at(real) and content.size == before.st_size
@@ -147,58 +148,19 @@ def _state_at(path: str) -> tuple[int, ...]:
         return ()
 
 
-class _Content:
-    """Whether a file is blank or a placeholder, learned block by block."""
-
-    def __init__(self) -> None:
-        self.size = 0
-        self._blank = True
-        self._start = bytearray()
-        self._decoder = codecs.getincrementaldecoder("utf-8")()
-
-    def take(self, block: memoryview) -> None:
-        self.size += len(block)
-        if len(self._start) <= MOST_BYTES:
-            self._start += block[: MOST_BYTES + 1]
-        if self._blank:
-            self._blank = self._is_blank(bytes(block))
-
-    def _is_blank(self, block: bytes) -> bool:
-        if block.isspace() and not self._decoder.getstate()[0]:
-            return True
-        try:
-            text = self._decoder.decode(block)
-        except UnicodeDecodeError:
-            return False
-        return not text.translate(dict.fromkeys(map(ord, _INVISIBLE))).strip()
-
-    @property
-    def blank(self) -> bool:
-        return self._blank and not self._decoder.getstate()[0]
-
-    @property
-    def placeholder(self) -> bool:
-        return is_placeholder(bytes(self._start))
-
-
-def _folder(name: str, real: str, reader: Reader) -> Sight:
-    tree: dict[str, Entry] = {}
-    states: dict[str, tuple[int, ...]] = {}
+def _folder(name: str, real: str, reader: Reader, *, inside: Callable[[str], bool]) -> Sight:
     try:
-        for path, entry, status in reader.tree(real):
-            tree[path], states[path] = entry, _state(status)
-        stable = states == {path: _state(status) for path, status in statuses(real)}
+        found = survey(real, reader, inside=inside)
+    except Outside:
+        return _nothing(name, FileKind.OUTSIDE)
     except OSError:
-        return _nothing(name, FileKind.OTHER)
-    if any(entry.kind is EntryKind.UNREADABLE for entry in tree.values()):
         return _nothing(name, FileKind.OTHER)
     facts = FileFacts(
         path=name,
         kind=FileKind.DIRECTORY,
-        sha256=tree_digest(tree),
-        size=sum(state[2] for state in states.values()),
-        blank=not tree,
-        unstable=not stable,
+        sha256=found.sha256,
+        size=found.size,
+        blank=found.blank,
+        unstable=not found.stable,
     )
-    stamp = tuple((name_bytes(path), states[path][1:4]) for path in in_order(states))
-    return Sight(facts=facts, stamp=stamp)
+    return Sight(facts=facts, stamp=found.stamp)

@@ -6,53 +6,63 @@ they were when the workspace was looked at first. The list itself is `runners.py
 
 import hashlib
 import os
-import re
 import stat
 from collections.abc import Iterable, Mapping
 
 import msgspec
 
 from signoff.core.completion.contract import ValidationCommand
-from signoff.verifiers.files import Entry, EntryKind
+from signoff.verifiers.files import Entry, EntryKind, digest_at
+from signoff.verifiers.left_out import path_left_out
 from signoff.verifiers.runners import (
     DEPENDENCY_FOLDERS,
     START_UP_MODULES,
+    UNKNOWN,
     Part,
-    Runner,
     is_module_of_runner,
-    named_in,
 )
+from signoff.verifiers.starts import follow
 from signoff.verifiers.steering import MOST_PARSED, steering_digest
 from signoff.verifiers.walk import OPEN_FLAGS
 
-_ROUNDS = 4
-_WORD = re.compile(r"[^\s'\"();|&<>]+")
+_WHOLE = (Part.WHOLE,)
 _PACKAGE_START = "__init__"
 
 
 class Control(msgspec.Struct, frozen=True, kw_only=True):
     """What to look for: built once, before anything is compared."""
 
-    names: Mapping[str, Part]
+    names: Mapping[str, tuple[Part, ...]]
     """Files by name."""
     beginnings: tuple[str, ...]
     """Files by the beginning of their name, of which all steers."""
-    nested: Mapping[str, Part]
+    nested: Mapping[str, tuple[Part, ...]]
     """Files by the name of their folder and their own, with `/`."""
+    paths: frozenset[str]
+    """Files by their whole path: those that a runner was told to read."""
     module_folders: frozenset[str]
     """Folders, as paths that end in `/` or as nothing for the workspace, whose top-level modules steer."""
 
-    def part_of(self, path: str, *, link: bool) -> Part | None:
-        """Return how much of the file, or link, at a path steers the checks; None when it is no control file."""
+    root: str
+    links: bool
+    """Whether a link to a folder that the walk of the workspace does not see steers, wherever it lies."""
+
+    def parts_of(self, path: str, *, link: bool) -> tuple[Part, ...]:
+        """Return how much of the file, or link, at a path steers the checks; nothing when it is no control file."""
+        if path in self.paths:
+            return _WHOLE
         folder, _, name = path.rpartition("/")
-        part = self.names.get(name)
-        if part is None and name.startswith(self.beginnings):
-            part = Part.WHOLE
-        if part is None and self.nested:
-            part = self.nested.get(f"{folder.rpartition('/')[2]}/{name}")
-        if part is not None and not _is_dependency(folder, name):
-            return part
-        return Part.WHOLE if self.module_folders and self._is_module(folder, name, link=link) else None
+        parts = self.names.get(name, ())
+        if name.startswith(self.beginnings):
+            parts = _WHOLE
+        if not parts and self.nested:
+            parts = self.nested.get(f"{folder.rpartition('/')[2]}/{name}", ())
+        dependency = _is_dependency(folder, name)
+        if parts and not dependency:
+            return parts
+        if link and self.links and not dependency and _leads_to_the_unseen(path, self.root):
+            return _WHOLE
+        return _WHOLE if self.module_folders and self._is_module(folder, name, link=link) else ()
 
     def _is_module(self, folder: str, name: str, *, link: bool) -> bool:
         """Whether it is a module, or the start of a package, that would be imported in another's place."""
@@ -68,33 +78,62 @@ class Control(msgspec.Struct, frozen=True, kw_only=True):
 
 def control_of(commands: Iterable[ValidationCommand], root: str) -> Control:
     """Return what steers these commands in a workspace; reads the files that the commands start, and writes nothing."""
-    given = tuple(commands)
-    folders = _folders(given, root)
-    runners = _recognised(given, root, folders)
-    names: dict[str, Part] = {}
+    started = follow(commands, root)
+    runners = started.runners or ((UNKNOWN,) if started.files else ())
+    names: dict[str, tuple[Part, ...]] = {}
     beginnings: list[str] = []
-    nested: dict[str, Part] = {}
+    nested: dict[str, tuple[Part, ...]] = {}
     for pattern, part in (entry for runner in runners for entry in runner.files):
         if pattern.endswith("*"):
             beginnings.append(pattern.removesuffix("*"))
         else:
-            (nested if "/" in pattern else names)[pattern] = part
-    modules = frozenset(folders) if any(runner.modules for runner in runners) else frozenset[str]()
-    return Control(names=names, beginnings=tuple(beginnings), nested=nested, module_folders=modules)
+            place = nested if "/" in pattern else names
+            place[pattern] = tuple(sorted({*place.get(pattern, ()), part}))
+    return Control(
+        names=names,
+        beginnings=tuple(beginnings),
+        nested=nested,
+        paths=started.settings if runners else frozenset(),
+        module_folders=started.folders if any(runner.modules for runner in runners) else frozenset(),
+        root=root,
+        links=any(runner.links for runner in runners),
+    )
 
 
-def control_entry(part: Part, entry: Entry, *, path: str, root: str) -> Entry | None:
+def control_entry(parts: tuple[Part, ...], entry: Entry, *, path: str, root: str) -> Entry | None:
     """Return a control file's entry reduced to what steers; None when nothing in it does.
 
     A link counts by its text and by what it leads to, since whoever changes that changes what the runner reads.
     """
     if entry.kind is EntryKind.LINK:
-        return Entry(EntryKind.LINK, entry.sha256 + (_steering_at(part, f"{root}/{path}") or b""))
+        real = os.path.realpath(f"{root}/{path}")
+        data = _read(real)
+        steers = digest_at(real) if data is None else _digest(parts, data)
+        return Entry(EntryKind.LINK, entry.sha256 + (steers or b""))
     if entry.kind not in (EntryKind.FILE, EntryKind.EXECUTABLE):
         return entry
-    data = _read(f"{root}/{path}") if part is not Part.WHOLE else None
-    steers = entry.sha256 if data is None else steering_digest(part, data)
+    data = _read(f"{root}/{path}") if Part.WHOLE not in parts else None
+    steers = entry.sha256 if data is None else _digest(parts, data)
     return None if steers is None else Entry(EntryKind.FILE, steers)
+
+
+def _digest(parts: tuple[Part, ...], data: bytes) -> bytes | None:
+    """The digest of all that steers; the parts of one file go with the contract, so their order is always the same."""
+    found = [steering_digest(part, data) for part in parts]
+    if not any(found):
+        return None
+    return found[0] if len(found) == 1 else hashlib.sha256(b"".join(each or bytes(32) for each in found)).digest()
+
+
+def _leads_to_the_unseen(path: str, root: str) -> bool:
+    """Whether a link leads, or may come to lead, to a folder outside of the workspace or one that is left out of it."""
+    real = os.path.realpath(f"{root}/{path}")
+    if os.path.isfile(real):  # noqa: PTH113 - a resolved text
+        return False
+    if not real.startswith(f"{root}/"):
+        return real != root
+    inside = real.removeprefix(f"{root}/")
+    return path_left_out(inside) or not frozenset(DEPENDENCY_FOLDERS).isdisjoint(inside.split("/"))
 
 
 def _is_dependency(folder: str, name: str) -> bool:
@@ -109,42 +148,6 @@ def _is_importable(name: str) -> bool:
     return name.endswith((".py", ".pyc", ".so", ".pyd"))
 
 
-def _folders(commands: Iterable[ValidationCommand], root: str) -> tuple[str, ...]:
-    """The workspace and the commands' folders in it, as paths relative to it that end in `/`."""
-    found = {""}
-    for command in commands:
-        real = os.path.realpath(f"{root}/{command.cwd}")
-        if real.startswith(f"{root}/"):
-            found.add(real.removeprefix(f"{root}/") + "/")
-    return tuple(sorted(found))
-
-
-def _recognised(commands: tuple[ValidationCommand, ...], root: str, folders: tuple[str, ...]) -> tuple[Runner, ...]:
-    """Return the runners that the commands name, or that the files they start name in turn."""
-    found: dict[str, Runner] = {}
-    for text in (command.words for command in commands):
-        found.update((runner.name, runner) for runner in named_in(text))
-        for word in _WORD.findall(text):
-            found.update((runner.name, runner) for runner in _named_in_file(root, folders, word))
-    seen: set[str] = set()
-    for _ in range(_ROUNDS):
-        new = [runner for runner in found.values() if runner.wrapper and runner.name not in seen]
-        seen.update(runner.name for runner in new)
-        for name in (pattern for runner in new for pattern, _ in runner.files if not pattern.endswith("*")):
-            found.update((runner.name, runner) for runner in _named_in_file(root, folders, name))
-    return tuple(found[name] for name in sorted(found))
-
-
-def _named_in_file(root: str, folders: tuple[str, ...], name: str) -> tuple[Runner, ...]:
-    found: list[Runner] = []
-    for folder in folders:
-        path = os.path.realpath(os.path.join(root, folder, name))  # noqa: PTH118 - an absolute name stays what it is
-        data = _read(path) if path.startswith(f"{root}/") else None
-        if data is not None and b"\0" not in data:
-            found += named_in(data.decode("utf-8", "replace"))
-    return tuple(found)
-
-
 def _read(path: str) -> bytes | None:
     """Return the bytes of a regular file that is no link; None when it cannot be read or is too long to be parsed."""
     try:
@@ -156,18 +159,3 @@ def _read(path: str) -> bytes | None:
     except (OSError, ValueError):
         return None
     return data if len(data) <= MOST_PARSED else None
-
-
-def _steering_at(part: Part, link: str) -> bytes | None:
-    """Return the digest of what steers in the regular file that a link leads to; None when it leads to none."""
-    path = os.path.realpath(link)
-    data = _read(path)
-    if data is not None:
-        return steering_digest(part, data)
-    try:
-        if not stat.S_ISREG(os.lstat(path).st_mode):
-            return None
-        with open(os.open(path, OPEN_FLAGS), "rb") as file:  # noqa: PTH123 - a descriptor, not a path
-            return hashlib.file_digest(file, "sha256").digest()
-    except OSError:
-        return None

@@ -6,7 +6,7 @@ A file that cannot be read is a fact like any other, never an error. Nothing her
 import hashlib
 import os
 import stat
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Collection, Generator
 from contextlib import closing
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -117,9 +117,9 @@ class Reader:
         finally:
             os.close(file)
 
-    def tree(self, folder: str) -> Generator[tuple[str, Entry, os.stat_result]]:
-        """Yield every file below a folder that counts, read whole, with its status."""
-        with closing(walk(folder)) as found:
+    def tree(self, folder: str, *, also: Collection[str] = ()) -> Generator[tuple[str, Entry, os.stat_result]]:
+        """Yield every file below a folder that counts, read whole, with its status; `also` as in `walk`."""
+        with closing(walk(folder, also=also)) as found:
             for path, entry, fd in found:
                 self.work.next_file()
                 status = status_of(path, entry, root=folder)
@@ -157,9 +157,9 @@ class Reader:
             start += len(data)
 
 
-def statuses(folder: str) -> Generator[tuple[str, os.stat_result]]:
-    """Yield every file below a folder that counts, with its status; nothing is read."""
-    with closing(walk(folder)) as found:
+def statuses(folder: str, *, also: Collection[str] = ()) -> Generator[tuple[str, os.stat_result]]:
+    """Yield every file below a folder that counts, with its status; nothing is read. `also` as in `walk`."""
+    with closing(walk(folder, also=also)) as found:
         for path, entry, _ in found:
             status = status_of(path, entry, root=folder)
             if status is not None:
@@ -171,6 +171,17 @@ def status_of(path: str, entry: "os.DirEntry[str] | None", *, root: str) -> os.s
     try:
         return os.lstat(f"{root}/{path}") if entry is None else entry.stat(follow_symlinks=False)
     except OSError:
+        return None
+
+
+def digest_at(path: str) -> bytes | None:
+    """Return the SHA-256 of the regular file at a resolved path; None when there is none that can be read."""
+    try:
+        if not stat.S_ISREG(os.lstat(path).st_mode):
+            return None
+        with open(os.open(path, OPEN_FLAGS), "rb") as file:  # noqa: PTH123 - a descriptor, not a path
+            return hashlib.file_digest(file, "sha256").digest()
+    except (OSError, ValueError):
         return None
 
 

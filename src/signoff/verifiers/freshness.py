@@ -61,9 +61,8 @@ class Freshness:
         if not self._has_baseline:
             return sight.facts
         known = self._known.get((requirement, sight.facts.path), _Known())
-        return msgspec.structs.replace(
-            sight.facts, written=known.written, changed=known.written and known.agents != known.baseline
-        )
+        changed = known.written and known.baseline not in {known.agents, sight.facts.sha256}
+        return msgspec.structs.replace(sight.facts, written=known.written, changed=changed)
 
     def evidence(
         self, requirement: str, sights: Iterable[Sight], *, overflow: bool, observed_at: str

@@ -3,11 +3,18 @@
 import re
 import warnings
 from collections.abc import Callable, Iterable
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from pathspec import GitIgnoreSpec, RegexPattern
 
 from signoff.errors import ConfigError
+
+MOST_STARS: Final = 8
+MOST_STARS_BY_BRACKETS: Final = 3
+MOST_DEPTHS: Final = 2
+_STARS = re.compile(r"\*+")
+_REPEATED = re.compile(r"(?:\[\^/\]\*){2,}")
+_RETRIED = re.compile(r"\[\^/\]\*((?:\\.|\[\^/\](?!\*)|[^\\/\[\]()|$^*+?{}.])+)(?=\[\^/\]\*)", re.DOTALL)
 
 Matcher: TypeAlias = Callable[[str], bool]
 """Says whether a path is meant. A folder means all below it, so only paths of files are asked about."""
@@ -26,6 +33,9 @@ def matcher(patterns: Iterable[str], *, what: str) -> Matcher:
             warnings.simplefilter("ignore", FutureWarning)  # what a bracket may mean to a later Python is no news here
             # One backend, whatever is installed beside it: the others treat names that are no UTF-8 in other ways.
             spec = GitIgnoreSpec.from_lines(lines, backend="simple")
+        for pattern in spec.patterns:
+            if pattern.regex is not None:
+                pattern.regex = re.compile(_tame(pattern.regex.pattern))
     except (ValueError, re.error) as error:
         raise ConfigError(f"{what} holds no usable pattern: {error}; nothing was started; correct it.") from error
     if len(spec.patterns) == 1:
@@ -56,8 +66,29 @@ def _nothing(_path: str) -> bool:
 def _line(pattern: str, what: str) -> str:
     if "\0" in pattern:
         raise ConfigError(f"{what} holds a pattern with a NUL character; nothing was started; remove the character.")
+    _require_few_stars(pattern, what)
     line = _on_one_line(pattern)
     return line[1:] if line.startswith("./") else line
+
+
+def _require_few_stars(pattern: str, what: str) -> None:
+    """Raise `ConfigError` for a pattern on which a regular expression could take for ever."""
+    names = pattern.split("/")
+    crowded = any(len(_STARS.findall(name)) > (MOST_STARS_BY_BRACKETS if "[" in name else MOST_STARS) for name in names)
+    if crowded or sum(name == "**" for name in names[:-1]) > MOST_DEPTHS:
+        raise ConfigError(
+            f"{what} holds a pattern with more than {MOST_STARS} asterisks in one name ({MOST_STARS_BY_BRACKETS} by "
+            f"brackets), or with **/ more than {MOST_DEPTHS} times; nothing was started; make it simpler."
+        )
+
+
+def _tame(regex: str) -> str:
+    """The same regular expression without trying again what cannot help.
+
+    Within one name, what stands between two asterisks may always be found where it comes first: taking it further on
+    leaves less to the rest. Without this, a long name that the agent chose would take years.
+    """
+    return _RETRIED.sub(r"(?>[^/]*?\1)", _REPEATED.sub("[^/]*", regex))
 
 
 def _on_one_line(text: str) -> str:

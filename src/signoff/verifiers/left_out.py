@@ -4,6 +4,7 @@ Nothing that an agent may be asked to deliver must stand here. A compiled module
 can be imported by itself, without its source.
 """
 
+from itertools import pairwise
 from typing import Final
 
 CACHE_FOLDERS: Final = (
@@ -66,3 +67,8 @@ def folder_left_out(name: str, *, above: str) -> bool:
 def file_left_out(name: str) -> bool:
     """Whether a file of this name is a cache or belongs to version control."""
     return name in _FILES or name in _CONTROLLED or name.startswith(_FILE_BEGINNINGS)
+
+
+def path_left_out(path: str) -> bool:
+    """Whether a folder at a path is left out, or lies in one that is."""
+    return any(folder_left_out(name, above=above) for above, name in pairwise(("", *path.split("/"))))

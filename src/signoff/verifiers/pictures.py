@@ -71,17 +71,22 @@ class AgentChanges:
     def after_agent(self, tree: Tree) -> None:
         """Hear what the workspace was after a turn of the agent."""
         self._found.update(differences(self._last, tree))
-        undone = [path for path in self._found if tree.get(path) == self._baseline.get(path)]
-        for path in undone:
-            del self._found[path]
+        self._forget_undone(tree)
         self._last = tree
 
     def after_checks(self, tree: Tree) -> CheckWrites:
         """Hear what the workspace was after checks, and return what changed meanwhile."""
         written = in_order(differences(self._last, tree))
         rewritten = tuple(path for path in written if path in self._last)
+        self._forget_undone(tree)
         self._last = tree
         return CheckWrites(all=tuple(written), rewritten=rewritten)
+
+    def _forget_undone(self, tree: Tree) -> None:
+        """Drop what is as it was at the baseline, whoever put it back."""
+        undone = [path for path in self._found if tree.get(path) == self._baseline.get(path)]
+        for path in undone:
+            del self._found[path]
 
     @property
     def count(self) -> int:

@@ -4,9 +4,11 @@ The report is streamed through expat as Unicode, within bounds of size, depth an
 every entity, is refused. Whatever is wrong is a sentence, never an exception.
 """
 
+import hashlib
 import os
 import stat
 from collections.abc import Callable
+from itertools import count
 from typing import Final
 from xml.parsers import expat
 
@@ -26,16 +28,18 @@ _BLOCK = 256 * 1024
 _BITE = 64
 _ROOTS = frozenset({"testsuite", "testsuites"})
 _FAILED, _SKIPPED, _PASSED = range(3)
-_OUTCOMES: Final = {"failure": _FAILED, "error": _FAILED, "skipped": _SKIPPED}
+_OUTCOMES: Final = {"skipped": _SKIPPED}
+"""Of elements in a test, beside those that begin with _BAD."""
 _STATES: Final = {
-    "failed": _FAILED,
-    "error": _FAILED,
-    "disabled": _SKIPPED,
-    "ignored": _SKIPPED,
-    "notrun": _SKIPPED,
-    "skipped": _SKIPPED,
+    **dict.fromkeys(("", "completed", "executed", "ok", "pass", "passed", "run", "success", "successful"), _PASSED),
+    **dict.fromkeys(
+        ("disabled", "ignored", "notrun", "pending", "skip", "skipped", "suppressed", "todo"),
+        _SKIPPED,
+    ),
 }
-"""What some writers say in an attribute `status` instead of in an element."""
+"""What some writers say in an attribute `status` or `result`, beside what begins with _BAD."""
+_BAD: Final = ("fail", "err")
+_COUNTERS: Final = ("failures", "errors")
 
 
 class _Fault(Exception):
@@ -94,6 +98,9 @@ class _Reading:
         """Depth of the test that is open; 0 outside of one."""
         self._name = ""
         self._outcome = _PASSED
+        self._above: list[str] = []
+        """Names of the elements that are open."""
+        self._counted_failures = False
         self._names = 0
         self._tests = 0
         self._outcomes: dict[str, list[int]] = {}
@@ -122,10 +129,17 @@ class _Reading:
             raise _Fault("it is empty")
         self._parser.Parse(b"", True)  # noqa: FBT003 - expat knows its parameters by place only
         found: tuple[list[str], list[str], list[str]] = ([], [], [])
-        for name, outcomes in self._outcomes.items():
+        taken = set(self._outcomes)
+        for name in sorted(self._outcomes):
             # A name that comes twice is two tests. The worst outcome goes by the bare name, in whatever order they ran.
-            for number, outcome in enumerate(sorted(outcomes), 1):
-                found[outcome].append(name if number == 1 else f"{name} [{number}]")
+            worst, *others = sorted(self._outcomes[name])
+            found[worst].append(name)
+            free = (each for number in count(2) if (each := f"{name} [{number}]") not in taken)
+            for outcome, other in zip(others, free, strict=False):
+                found[outcome].append(other)
+                taken.add(other)
+        if self._counted_failures and not found[_FAILED]:
+            raise _Fault("it counts failures or errors, and none of its tests failed")
         return TestReport(
             failed=tuple(sorted(found[_FAILED])),
             skipped=tuple(sorted(found[_SKIPPED])),
@@ -140,17 +154,27 @@ class _Reading:
         self._depth += 1
         if self._depth > MOST_DEPTH:
             raise _Fault(f"its elements lie deeper than {MOST_DEPTH} levels")
-        if self._depth == 1 and tag not in _ROOTS:
+        name = _local(tag)
+        in_suite = all(above in _ROOTS for above in self._above)
+        if self._depth == 1 and name not in _ROOTS:
             raise _Fault(f"it is no JUnit report: it begins with {on_one_line(first(tag, 60))!r}")
-        if self._case:
+        if name == "testcase":
+            if not in_suite:
+                raise _Fault(f"it holds a test within {on_one_line(first(self._above[-1], 60))!r}, where none can be")
+            self._case, self._name = self._depth, _identity(attributes)
+            self._outcome = _said(attributes)
+        elif self._case:
             if self._depth == self._case + 1:
-                self._outcome = min(self._outcome, _OUTCOMES.get(tag, _PASSED))
-        elif tag == "testcase":
-            self._case = self._depth
-            self._name = _identity(attributes)
-            self._outcome = _STATES.get(attributes.get("status", "").casefold(), _PASSED)
+                outcome = _FAILED if name.startswith(_BAD) else _OUTCOMES.get(name, _PASSED)
+                self._outcome = min(self._outcome, outcome)
+        elif name in _ROOTS:
+            self._counted_failures |= _counts_failures(attributes)
+        elif in_suite and name.startswith(_BAD):
+            raise _Fault(f"it tells of {on_one_line(first(tag, 60))!r} outside of any test")
+        self._above.append(name)
 
     def _end(self, _tag: str) -> None:
+        self._above.pop()
         if self._case == self._depth:
             self._case = 0
             self._tests += 1
@@ -163,9 +187,44 @@ class _Reading:
         self._depth -= 1
 
 
+def _local(tag: str) -> str:
+    """The name of an element or attribute without its prefix; writers differ in case."""
+    return tag.rpartition(":")[2].casefold()
+
+
+def _said(attributes: dict[str, str]) -> int:
+    """The outcome that the attributes of a test tell, the worst of them."""
+    outcome = _PASSED
+    for key, value in attributes.items():
+        state = value.strip().casefold()
+        if _local(key) not in {"status", "result"}:
+            continue
+        if not state.startswith(_BAD) and state not in _STATES:
+            raise _Fault(f"a test in it is in the state {on_one_line(first(value, 60))!r}, which is not known")
+        outcome = min(outcome, _STATES.get(state, _FAILED))
+    return outcome
+
+
+def _counts_failures(attributes: dict[str, str]) -> bool:
+    """Whether the counters of a suite tell of any failure or error."""
+    given = [value.strip() for key, value in attributes.items() if _local(key) in _COUNTERS]
+    strange = next((each for each in given if each and not (each.isascii() and each.isdecimal())), None)
+    if strange is not None:
+        raise _Fault(f"a counter in it is {on_one_line(first(strange, 60))!r}, which is no number")
+    return any(each.strip("0") for each in given)
+
+
 def _identity(attributes: dict[str, str]) -> str:
     """What tells a test from others, in every run of it: its class or file, and its name; no line and no time."""
     name, above = attributes.get("name", ""), attributes.get("classname", "") or attributes.get("file", "")
     if not name and not above:
         raise _Fault("it holds a test without a name")
-    return on_one_line(first(f"{above}::{name}" if above else name, _LONGEST_NAME))
+    return on_one_line(_bounded(f"{above}::{name}" if above else name))
+
+
+def _bounded(name: str) -> str:
+    """A name of bounded length; of one that is cut, a digest stays, so that it is told from others."""
+    if len(name.encode()) <= _LONGEST_NAME:
+        return name
+    known = hashlib.sha256(name.encode()).hexdigest()[:16]
+    return f"{first(name, _LONGEST_NAME - len(known) - 1)}~{known}"

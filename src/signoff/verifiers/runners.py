@@ -17,13 +17,22 @@ class Part(StrEnum):
 
     WHOLE = "whole"
     PYPROJECT = "pyproject"
-    """The tables of PYPROJECT_TABLES."""
+    PYPROJECT_MYPY = "pyproject_mypy"
+    PYPROJECT_PYLINT = "pyproject_pylint"
+    PYPROJECT_PYRIGHT = "pyproject_pyright"
+    PYPROJECT_RUFF = "pyproject_ruff"
+    PYPROJECT_UV = "pyproject_uv"
     SETUP_CFG = "setup_cfg"
-    """The sections of SETUP_CFG_SECTIONS."""
+    SETUP_CFG_FLAKE8 = "setup_cfg_flake8"
+    SETUP_CFG_MYPY = "setup_cfg_mypy"
+    SETUP_CFG_PYLINT = "setup_cfg_pylint"
     PACKAGE_JSON = "package_json"
-    """The members of PACKAGE_JSON_MEMBERS."""
+    PACKAGE_JSON_BABEL = "package_json_babel"
+    PACKAGE_JSON_ESLINT = "package_json_eslint"
     GO_REPLACE = "go_replace"
     """The `replace` lines."""
+    CARGO_TOML = "cargo_toml"
+    """What is built as a test and how, and what stands in for a dependency; no dependency itself."""
 
 
 class Runner(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,24 +45,46 @@ class Runner(msgspec.Struct, frozen=True, kw_only=True):
     """Names of files that steer it, anywhere in the workspace; a `*` at the end stands for any end, `a/b` is b in a."""
     modules: bool = False
     """Whether modules of certain names steer it: see `is_module_of_runner`."""
+    links: bool = False
+    """Whether it looks for its files through links to folders."""
     wrapper: bool = False
     """Whether its files say which other runners are started."""
 
 
-PYPROJECT_TABLES: Final = (
-    ("project", "entry-points", "pytest11"),
-    ("tool", "coverage"),
-    ("tool", "hatch", "envs"),
-    ("tool", "nox"),
-    ("tool", "pdm", "scripts"),
-    ("tool", "poe"),
-    ("tool", "pytest"),
-    ("tool", "taskipy"),
-    ("tool", "tox"),
-)
-SETUP_CFG_SECTIONS: Final = ("coverage", "pytest", "tool:pytest", "tox")
-"""Beginnings of the names of sections."""
-PACKAGE_JSON_MEMBERS: Final = ("ava", "jest", "mocha", "nyc", "scripts", "tap", "vitest")
+TABLES: Final = {
+    Part.PYPROJECT: (
+        ("project", "entry-points", "pytest11"),
+        ("tool", "coverage"),
+        ("tool", "hatch", "envs"),
+        ("tool", "nox"),
+        ("tool", "pdm", "scripts"),
+        ("tool", "poe"),
+        ("tool", "poetry", "plugins", "pytest11"),
+        ("tool", "poetry", "requires-plugins"),
+        ("tool", "pytest"),
+        ("tool", "taskipy"),
+        ("tool", "tox"),
+    ),
+    Part.PYPROJECT_MYPY: (("tool", "mypy"),),
+    Part.PYPROJECT_PYLINT: (("tool", "pylint"),),
+    Part.PYPROJECT_PYRIGHT: (("tool", "pyright"),),
+    Part.PYPROJECT_RUFF: (("tool", "ruff"),),
+    Part.PYPROJECT_UV: (("tool", "uv"),),
+}
+"""Tables of pyproject.toml."""
+SECTIONS: Final = {
+    Part.SETUP_CFG: ("coverage", "pytest", "tool:pytest", "tox"),
+    Part.SETUP_CFG_FLAKE8: ("flake8",),
+    Part.SETUP_CFG_MYPY: ("mypy",),
+    Part.SETUP_CFG_PYLINT: ("pylint", "MASTER", "MAIN", "MESSAGES"),
+}
+"""Beginnings of the names of sections of setup.cfg and its like."""
+MEMBERS: Final = {
+    Part.PACKAGE_JSON: ("ava", "jest", "mocha", "nyc", "scripts", "tap", "vitest"),
+    Part.PACKAGE_JSON_BABEL: ("babel",),
+    Part.PACKAGE_JSON_ESLINT: ("eslintConfig", "eslintIgnore"),
+}
+"""Members of package.json."""
 
 PYTHON: Final = Runner(
     name="python",
@@ -78,7 +109,55 @@ PYTHON: Final = Runner(
         ("usercustomize.*", Part.WHOLE),
     ),
     modules=True,
+    links=True,
     wrapper=True,
+)
+UV: Final = Runner(name="uv", words="uvx?", files=(("pyproject.toml", Part.PYPROJECT_UV), ("uv.toml", Part.WHOLE)))
+POETRY: Final = Runner(name="poetry", words="poetry", files=(("poetry.toml", Part.WHOLE),))
+RUFF: Final = Runner(
+    name="ruff",
+    words="ruff",
+    files=(
+        (".ruff.toml", Part.WHOLE),
+        ("pyproject.toml", Part.PYPROJECT_RUFF),
+        ("ruff.toml", Part.WHOLE),
+    ),
+)
+MYPY: Final = Runner(
+    name="mypy",
+    words=r"d?mypy",
+    files=(
+        (".mypy.ini", Part.WHOLE),
+        ("mypy.ini", Part.WHOLE),
+        ("pyproject.toml", Part.PYPROJECT_MYPY),
+        ("setup.cfg", Part.SETUP_CFG_MYPY),
+    ),
+)
+PYRIGHT: Final = Runner(
+    name="pyright",
+    words="(?:based)?pyright",
+    files=(("pyproject.toml", Part.PYPROJECT_PYRIGHT), ("pyrightconfig.json", Part.WHOLE)),
+)
+FLAKE8: Final = Runner(
+    name="flake8",
+    words="flake8",
+    files=(
+        (".flake8", Part.WHOLE),
+        ("setup.cfg", Part.SETUP_CFG_FLAKE8),
+        ("tox.ini", Part.SETUP_CFG_FLAKE8),
+    ),
+)
+PYLINT: Final = Runner(
+    name="pylint",
+    words="pylint",
+    files=(
+        (".pylintrc*", Part.WHOLE),
+        ("pylintrc", Part.WHOLE),
+        ("pylintrc.toml", Part.WHOLE),
+        ("pyproject.toml", Part.PYPROJECT_PYLINT),
+        ("setup.cfg", Part.SETUP_CFG_PYLINT),
+        ("tox.ini", Part.SETUP_CFG_PYLINT),
+    ),
 )
 NODE: Final = Runner(
     name="node",
@@ -96,7 +175,30 @@ NODE: Final = Runner(
         ("package.json", Part.PACKAGE_JSON),
         ("playwright.config.*", Part.WHOLE),
     ),
+    links=True,
     wrapper=True,
+)
+BABEL: Final = Runner(
+    name="babel",
+    words="jest|babel",
+    files=(
+        (".babelrc*", Part.WHOLE),
+        ("babel.config.*", Part.WHOLE),
+        ("package.json", Part.PACKAGE_JSON_BABEL),
+    ),
+)
+ESLINT: Final = Runner(
+    name="eslint",
+    words="eslint",
+    files=(
+        (".eslintignore", Part.WHOLE),
+        (".eslintrc*", Part.WHOLE),
+        ("eslint.config.*", Part.WHOLE),
+        ("package.json", Part.PACKAGE_JSON_ESLINT),
+    ),
+)
+TSC: Final = Runner(
+    name="tsc", words="tsc|vue-tsc|ts-node|tsx", files=(("jsconfig.json", Part.WHOLE), ("tsconfig*", Part.WHOLE))
 )
 VITEST: Final = Runner(
     name="vitest",
@@ -122,7 +224,20 @@ JUST: Final = Runner(
 CARGO: Final = Runner(
     name="cargo",
     words=r"cargo|cargo-nextest",
-    files=((".cargo/config", Part.WHOLE), (".cargo/config.toml", Part.WHOLE), ("build.rs", Part.WHOLE)),
+    files=(
+        (".cargo/config", Part.WHOLE),
+        (".cargo/config.toml", Part.WHOLE),
+        (".config/nextest.toml", Part.WHOLE),
+        ("Cargo.toml", Part.CARGO_TOML),
+        ("build.rs", Part.WHOLE),
+        ("rust-toolchain", Part.WHOLE),
+        ("rust-toolchain.toml", Part.WHOLE),
+    ),
+)
+CLIPPY: Final = Runner(
+    name="clippy",
+    words="(?:cargo-)?clippy",
+    files=((".clippy.toml", Part.WHOLE), ("clippy.toml", Part.WHOLE)),
 )
 GO: Final = Runner(
     name="go",
@@ -130,7 +245,33 @@ GO: Final = Runner(
     files=(("go.mod", Part.GO_REPLACE), ("go.work", Part.GO_REPLACE)),
 )
 
-RUNNERS: Final = (PYTHON, NODE, VITEST, MAKE, JUST, CARGO, GO)
+UNKNOWN: Final = Runner(
+    name="unknown",
+    words=r"(?!)",
+    files=(("sitecustomize.*", Part.WHOLE), ("usercustomize.*", Part.WHOLE)),
+)
+"""What is watched when a program of the workspace is started that names none of the others: no project needs these."""
+
+RUNNERS: Final = (
+    PYTHON,
+    UV,
+    POETRY,
+    RUFF,
+    MYPY,
+    PYRIGHT,
+    FLAKE8,
+    PYLINT,
+    NODE,
+    BABEL,
+    ESLINT,
+    TSC,
+    VITEST,
+    MAKE,
+    JUST,
+    CARGO,
+    CLIPPY,
+    GO,
+)
 """All that are recognised."""
 
 DEPENDENCY_FOLDERS: Final = ("node_modules", "site-packages")
@@ -142,20 +283,49 @@ RUNNER_MODULES: Final = frozenset(
     {
         *START_UP_MODULES,
         "_pytest",
+        "_hypothesis_pytestplugin",
+        "anyio",
+        "argcomplete",
+        "astroid",
+        "attr",
+        "attrs",
+        "colorama",
         "coverage",
+        "exceptiongroup",
         "execnet",
+        "flake8",
         "hypothesis",
         "iniconfig",
+        "isort",
+        "mccabe",
+        "mypy",
+        "mypy_extensions",
+        "nose2",
         "nox",
         "packaging",
+        "pathspec",
+        "platformdirs",
         "pluggy",
+        "psutil",
         "py",
+        "pycodestyle",
+        "pyflakes",
+        "pygments",
+        "pylint",
+        "pyright",
         "pytest",
+        "ruff",
+        "setproctitle",
+        "sortedcontainers",
+        "tomli",
+        "tomlkit",
         "tox",
+        "typing_extensions",
+        "virtualenv",
         "xdist",
     }
 )
-"""Modules that a Python runner loads and that no project is expected to have at its top."""
+"""Modules that a Python runner or linter loads and that no project is expected to have at its top."""
 
 _NAMED = {runner.name: re.compile(rf"(?<![\w.-])(?:{runner.words})(?![\w-])") for runner in RUNNERS}
 

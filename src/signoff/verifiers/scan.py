@@ -14,7 +14,7 @@ import msgspec
 
 from signoff.core.completion.contract import Contract
 from signoff.verifiers.control import Control, control_entry, control_of
-from signoff.verifiers.files import Entry, Reader, Work, status_of
+from signoff.verifiers.files import Entry, EntryKind, Reader, Work, digest_at, status_of
 from signoff.verifiers.globs import Matcher, matcher
 from signoff.verifiers.walk import walk
 
@@ -79,7 +79,7 @@ class Scanner:
 
     def _take(self, path: str, fd: int, *, status: os.stat_result, reader: "_RememberingReader", found: Scan) -> None:
         inputs = [name for name, matches in self._inputs.items() if matches(path)]
-        control = self._control.part_of(path, link=stat.S_ISLNK(status.st_mode)) if self._control else None
+        control = self._control.parts_of(path, link=stat.S_ISLNK(status.st_mode)) if self._control else ()
         counts = not self._ignored(path)
         for name, matches in self._globs.items():
             if matches(path):
@@ -91,12 +91,18 @@ class Scanner:
             return
         if counts:
             found.counted[path] = entry
+        if inputs and entry.kind is EntryKind.LINK:
+            entry = self._through(path, entry)
         for name in inputs:
             found.inputs[name][path] = entry
         if control and not inputs:
             steers = control_entry(control, entry, path=path, root=self._root)
             if steers is not None:
                 found.control[path] = steers
+
+    def _through(self, path: str, link: Entry) -> Entry:
+        """A link by its text and by the bytes of the file that it leads to; to no folder, by `require_matches`."""
+        return Entry(EntryKind.LINK, link.sha256 + (digest_at(os.path.realpath(f"{self._root}/{path}")) or b""))
 
 
 class _RememberingReader:

@@ -24,10 +24,11 @@ _GONE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
 """The folder is not there any more; a link or a file may stand in its place."""
 
 
-def walk(root: str, *, own: Collection[str] = ()) -> Generator[Found]:
+def walk(root: str, *, own: Collection[str] = (), also: Collection[str] = ()) -> Generator[Found]:
     """Yield all but folders, caches, version control and the paths in `own`; nothing when there is no such folder.
 
-    Links, FIFOs, sockets and devices are yielded like files. Raises `OSError` when the root itself cannot be read.
+    `also` names folders that count although they are caches. Links, FIFOs, sockets and devices are yielded like files.
+    Raises `OSError` when the root itself cannot be read.
     """
     todo = [""]
     while todo:
@@ -42,21 +43,27 @@ def walk(root: str, *, own: Collection[str] = ()) -> Generator[Found]:
             yield folder.rstrip("/"), None, -1
             continue
         try:
-            yield from _files(fd, folder, own=own, todo=todo)
+            yield from _files(fd, folder, own=own, also=also, todo=todo)
         finally:
             os.close(fd)
 
 
-def _files(fd: int, folder: str, *, own: Collection[str], todo: list[str]) -> Iterator[Found]:
+def _files(fd: int, folder: str, *, own: Collection[str], also: Collection[str], todo: list[str]) -> Iterator[Found]:
     above = folder.rstrip("/").rpartition("/")[2]
     with os.scandir(fd) as entries:
         for entry in entries:
             name = entry.name
             path = folder + name
             is_folder = entry.is_dir(follow_symlinks=False)
-            if path in own or (folder_left_out(name, above=above) if is_folder else file_left_out(name)):
+            if path in own or _is_left_out(name, above, is_folder=is_folder, also=also):
                 continue
             if is_folder:
                 todo.append(path + "/")
             else:
                 yield path, entry, fd
+
+
+def _is_left_out(name: str, above: str, *, is_folder: bool, also: Collection[str]) -> bool:
+    if not is_folder:
+        return file_left_out(name)
+    return name not in also and folder_left_out(name, above=above)

@@ -97,10 +97,16 @@ def artifacts_held(contract: Contract, picture: Picture) -> tuple[str, ...]:
 def _failures(contract: Contract, evidence: Evidence, *, now: Moment, freshness: bool) -> Iterator[Failure]:
     picture = evidence.picture
     if picture.contract_changed:
-        detail = "The contract's file is not the one that was sealed before the agent started."
+        detail = (
+            "The contract's file is not the one that was sealed before the agent started; a person has to look at it, "
+            "and put it back or run again."
+        )
         yield Failure(reason=Reason.CONTRACT_CHANGED, subject=RUN, detail=detail)
     if picture.control:
-        detail = f"Files that steer the checks were changed: {_named(picture.control)}."
+        detail = (
+            f"Files that steer the checks were changed: {_named(picture.control)}; a person has to look at them, and "
+            "revert them or run again with --allow-change PATH."
+        )
         yield Failure(reason=Reason.CONTROL_CHANGED, subject=RUN, detail=detail)
     inputs = {item.input_id: item for item in picture.inputs}
     for source in contract.immutable:

@@ -65,7 +65,8 @@ def everything_held_before(state: GoalState) -> bool:
 
 def something_written(state: GoalState) -> bool:
     """Whether the agent changed the workspace, or wrote a declared artifact, and no other run may have done it."""
-    picture = state.after_agent
+    # The later picture: what a check has put back as it was is no change any more.
+    picture = state.after_checks or state.after_agent
     if picture is None or picture.shared_with:
         return False
     return picture.change_count > 0 or _artifact_written(state)
@@ -156,11 +157,13 @@ def _files(state: GoalState, artifact: Artifact) -> tuple[FileFacts, ...]:
 
 def _input_row(state: GoalState, source: ImmutableInput) -> CheckRow:
     reason, detail = _failure_of(state, source.id)
+    # A check by itself has nothing from before to compare with.
+    compared = state.after_checks is not None and started(state).kind is Kind.RUN
     return CheckRow(
         id=source.id,
         kind="immutable",
         words=source.glob,
-        passed=reason is None if state.after_checks is not None else None,
+        passed=reason is None if compared else None,
         reason=reason,
         detail=detail,
     )
