@@ -76,7 +76,7 @@ def test_ci_fails_a_project_whose_checks_do_not_hold(project: Path) -> None:
     contract = '[[contract.command]]\nid = "report"\nargv = ["test", "-s", "report.txt"]\n'
     done, result = checked(project, contract)
     assert (done.code, result["status"]) == (1, "not_completed"), done.err
-    assert "  report: self_check_failed\n" in done.out
+    assert "  report: The check exited with 1.\n" in done.out
 
 
 def test_the_workflow_runs_the_script_that_is_there() -> None:

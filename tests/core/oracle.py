@@ -93,19 +93,20 @@ def _about_the_agent(run: RunStarted, seen: Witness) -> Iterator[str]:
     quick = agent.duration_seconds <= run.limits.startup_seconds and not agent.output_size
     if work.change_count == 0 and agent.exit_code and not agent.timed_out and (quick or agent.exit_code in (126, 127)):
         yield "the agent had no turn"
-    if not run.allow_no_change and not _own_work(run.contract, seen.looks[:-1]):
+    if not run.allow_no_change and not _own_work(run.contract, seen.looks):
         yield "the agent wrote nothing that is surely its own and still there"
 
 
 def _own_work(contract: Contract, looks: tuple[Picture, ...]) -> bool:
-    """Whether the agent's own work is seen before every round of checks: what a check wrote is not its own."""
+    """Whether the agent's own work is seen before every round of checks and is still there: no check made it."""
+    if any(look.shared_with for look in looks):
+        return False
     anew = {artifact.id for artifact in contract.artifacts if artifact.fresh is Fresh.WRITTEN}
-    for look in looks:
+    made = []
+    for look in looks[:-1]:
         files = [(item.requirement_id, file) for item in look.artifacts for file in item.files]
-        made = any(file.changed or (file.written and name in anew) for name, file in files)
-        if look.shared_with or not (look.change_count or made):
-            return False
-    return True
+        made.append(any(file.changed or (file.written and name in anew) for name, file in files))
+    return all(look.change_count for look in looks) or all(made)
 
 
 def _about_the_workspace(contract: Contract, seen: Witness) -> Iterator[str]:

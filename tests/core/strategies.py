@@ -40,6 +40,7 @@ from signoff.core.goal.events import (
     PictureTaken,
     ReceiptFailed,
     ReceiptWritten,
+    Role,
     RunFinished,
     RunStarted,
     Stage,
@@ -48,6 +49,7 @@ from signoff.core.goal.events import (
 from signoff.core.goal.state import GoalState, Phase
 from signoff.core.values import Assurance, Moment
 from signoff.testing import FakeClock, Scene, a_check, a_file, a_picture, an_artifact, an_input
+from tests.core.walk import following
 
 LONGEST = 120
 """Events after which a person cancels."""
@@ -224,6 +226,9 @@ def runs(draw: st.DrawFn) -> Told:
             decision = asked.pop(draw(st.integers(0, len(asked) - 1)))
             good = _good_answer(decision, at=at, start=start) if lucky and draw(MOSTLY) else None
             event = good or _answer(draw, decision, at=at, start=start)
+            last = steps[-1].state.after_agent
+            if isinstance(event, PictureTaken) and event.role is Role.AFTER_CHECKS and last is not None:
+                event = msgspec.structs.replace(event, picture=following(last, event.picture))
         events.append(event)
         steps.append(advance(steps[-1].state, event))
         asked += steps[-1].decisions

@@ -8,7 +8,7 @@ from signoff.core.completion.contract import Artifact, Contract, Fresh, Immutabl
 from signoff.core.completion.evidence import CheckEvidence, Picture, TestReport
 from signoff.core.goal.advance import advance
 from signoff.core.goal.closing import judged_status, something_written, started, verdict_of
-from signoff.core.goal.events import Event, Role, Stage
+from signoff.core.goal.events import Event, Kind, Role, Stage
 from signoff.core.goal.judging import judge
 from signoff.core.goal.state import GoalState, Phase
 from signoff.core.goal.verdict import CheckRow, Verdict
@@ -168,10 +168,11 @@ def test_what_is_not_completed_has_no_notes() -> None:
 WROTE = an_artifact("out", a_file("out.txt", changed=False))
 WORK = [
     (CONTRACT, replace(OLD, artifacts=(WROTE,)), OLD, True),
-    (CONTRACT, ELSEWHERE, OLD, True),
+    (CONTRACT, ELSEWHERE, ELSEWHERE, True),
+    (CONTRACT, ELSEWHERE, OLD, False),
     (CONTRACT, OLD, OLD, False),
     (CONTRACT, OLD, replace(OLD, artifacts=(WROTE,)), False),
-    (CONTRACT, replace(WRITTEN, shared_with=("run-2",)), WRITTEN, False),
+    (CONTRACT, WRITTEN, replace(WRITTEN, shared_with=("run-2",)), False),
     (replace(CONTRACT, artifacts=(replace(OUT, fresh=Fresh.ANY),)), replace(OLD, artifacts=(WROTE,)), OLD, False),
 ]
 
@@ -183,7 +184,7 @@ def test_what_counts_as_the_work_of_the_agent(
     last: Picture,
     expected: bool,  # noqa: FBT001 - a parameter of the test
 ) -> None:
-    """A change, or an artifact written anew, before the checks and by no other run; what a check wrote is no work."""
+    """A change that is still there, or an artifact written anew before the checks, and by no other run."""
     run = Scene().started(contract)
     assert something_written(GoalState(run=run, after_agent=work, after_checks=last)) is expected
 
@@ -212,6 +213,17 @@ def test_a_state_that_no_run_leads_to_is_refused() -> None:
         judge(GoalState(run=run, phase=Phase.CONFIRMING))
     with pytest.raises(ProtocolViolation, match="no verdict to finish with"):
         advance(GoalState(run=run, phase=Phase.RECORDING), scene.receipt_written())
+
+
+def test_an_input_is_compared_only_where_an_agent_ran() -> None:
+    """A check by itself has nothing from before that an input could be compared with."""
+    run = Scene().started(CONTRACT, kind=Kind.CHECK)
+    state = GoalState(run=run, after_agent=OLD, after_checks=OLD, checks=(a_check("tests"),))
+    assert {row.id: row.passed for row in verdict_of(state, Status.COMPLETED).checks} == {
+        "tests": True,
+        "out": True,
+        "src": None,
+    }
 
 
 def test_a_failure_of_the_run_is_no_failure_of_a_requirement() -> None:

@@ -183,6 +183,15 @@ def test_a_true_statement_contradicts_nothing() -> None:
     assert inconsistencies(VALUE) == ()
 
 
+def test_a_check_by_itself_compares_no_inputs() -> None:
+    """Completed without an agent, a statement may leave open whether inputs were changed, and nothing else."""
+    run = replace(VALUE.predicate.run, kind="check")
+    *others, source = VALUE.predicate.checks
+    assert source.kind == "immutable"
+    assert inconsistencies(changed(run=run, checks=(*others, replace(source, passed=None)))) == ()
+    assert inconsistencies(changed(run=run, checks=(replace(others[0], passed=None), source))) != ()
+
+
 BASIS = VALUE.predicate.basis
 assert BASIS is not None
 ROWS = BASIS.artifacts
@@ -206,6 +215,7 @@ CONTRADICTIONS = [
     (changed(verdict=replace(VALUE.predicate.verdict, reasons=(Reason.AGENT_EXIT,))), "gives reasons against it"),
     (changed(checks=(replace(VALUE.predicate.checks[0], passed=False),)), "although command tests did not pass"),
     (changed(checks=(replace(VALUE.predicate.checks[0], passed=None),)), "although command tests did not pass"),
+    (changed(checks=(replace(VALUE.predicate.checks[-1], passed=None),)), "although immutable src did not pass"),
 ]
 
 

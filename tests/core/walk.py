@@ -7,6 +7,7 @@ asks for them; and, once a verdict is reached, everything that no later row of t
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from typing import TypeAlias
 
 import msgspec
@@ -149,16 +150,33 @@ def events_at(world: World, node: Node) -> Iterator[tuple[Event, Decision | None
             return
         late = [each for each in node.asked if state.phase in CLOSING and not isinstance(each, WriteReceipt | Finish)]
         for decision in node.asked:
-            answers = {(type(each) if decision in late else id(each)): each for each in _answers(world, decision, at)}
+            possible = _answers(world, decision, at=at, last=node.seen.looks[-1] if node.seen.looks else None)
+            answers = {(type(each) if decision in late else id(each)): each for each in possible}
             yield from ((answer, decision) for answer in answers.values())
         if world.disturbed:
             yield CancelRequested(at=at, by="SIGINT"), None
 
 
-def _answers(world: World, decision: Decision, at: Moment) -> Iterator[Event]:
+@cache
+def following(last: Picture, picture: Picture) -> Picture:
+    """A picture as it can be after a round of checks, where no agent acts: the host promises two things of it.
+
+    What it counts as changed is the agent's, so there is none where there was none; and who was live stays known.
+    """
+    facts: dict[str, object] = {}
+    if last.change_count == 0:
+        facts |= {"change_count": 0, "changes": ()}
+    if last.shared_with:
+        facts |= {"shared_with": last.shared_with}
+    return msgspec.structs.replace(picture, **facts) if facts else picture
+
+
+def _answers(world: World, decision: Decision, *, at: Moment, last: Picture | None) -> Iterator[Event]:
     match decision:
         case TakePicture(role=role):
             pictures = world.baselines if role is Role.BASELINE else world.looks
+            if role is Role.AFTER_CHECKS and last is not None:
+                pictures = tuple(following(last, picture) for picture in pictures)
             yield from (PictureTaken(at=at, role=role, picture=picture) for picture in pictures)
         case RunCheck(command_id=command_id, stage=stage):
             results = (world.before if stage is Stage.BEFORE else world.after)[command_id]

@@ -154,7 +154,7 @@ def _worlds_of_pictures(*, deep: bool) -> Iterator[World]:
             agents=(DONE, COMPLAINS) if deep else (DONE,),
             moments=ONCE,
             disturbed=deep,
-            least=500,
+            least=300,
         )
     yield World(
         name="pictures, and a repair",
@@ -171,7 +171,7 @@ def _worlds_of_pictures(*, deep: bool) -> Iterator[World]:
 
 def _worlds_of_agents(*, deep: bool) -> Iterator[World]:
     for strict in (False, True):
-        for repairs in (0, 1, 2) if deep or not strict else (1,):
+        for repairs in (0, 1, 2) if deep or not strict else (2,):
             contract = msgspec.structs.replace(WHOLE, max_repairs=repairs)
             limits = msgspec.structs.replace(LIMITS, no_progress=1 if strict else None)
             yield World(
@@ -237,7 +237,8 @@ def _worlds_of_contracts() -> Iterator[World]:
     }
     for name, contract in contracts.items():
         for kind in Kind:
-            yield _world_of_a_contract(f"{name}, {kind}", _run(contract, kind=kind), contract)
+            limits = LIMITS if kind is Kind.RUN else Limits(timeout_seconds=None)
+            yield _world_of_a_contract(f"{name}, {kind}", _run(contract, limits, kind=kind), contract)
 
 
 def _world_of_a_contract(name: str, start: RunStarted, contract: Contract) -> World:

@@ -215,6 +215,20 @@ def test_a_caller_that_is_cancelled_stops_waiting_at_once(table: Table) -> None:
     assert table.numbers() == [1, 2]
 
 
+def test_a_caller_that_is_cancelled_does_not_keep_the_others_from_their_answer(table: Table) -> None:
+    """Those who share a commit with it hear of theirs, in the same loop."""
+
+    async def cancelled() -> None:
+        with anyio.CancelScope() as scope:
+            scope.cancel()
+            await table.insert(1)
+
+    ends = anyio.run(table.held_up, cancelled, partial(table.insert, 2), partial(table.insert, 3))
+    assert ends == [None] * 3
+    assert table.numbers() == [1, 2, 3]
+    assert table.statements.count("COMMIT") == 1
+
+
 def test_two_event_loops_may_call_at_once(table: Table) -> None:
     """Each caller is answered in its own loop."""
 
