@@ -21,7 +21,7 @@ print("live", flush=True)
 sys.stdin.read()
 lock.close()
 """
-W = "/work/space"
+W = "/srv/space"
 
 
 @contextmanager
@@ -102,7 +102,7 @@ def test_both_of_two_runs_know_of_each_other(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("place", "shared"),
-    [(W, True), ("/work", True), ("/", True), (f"{W}/inner", True), ("/work/spacecraft", False), ("/other", False)],
+    [(W, True), ("/srv", True), ("/", True), (f"{W}/inner", True), ("/srv/spacecraft", False), ("/other", False)],
 )
 def test_workspaces_are_shared_when_one_holds_the_other(place: str, shared: bool, tmp_path: Path) -> None:  # noqa: FBT001
     """The same folder, one around it and one in it are shared; one beside it is not."""
