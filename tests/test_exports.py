@@ -5,6 +5,7 @@ import importlib
 import json
 import subprocess
 import sys
+import sysconfig
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -108,9 +109,15 @@ class Seen:
             f"{event} {given}"
             for event, given in found["events"]
             if event not in HARMLESS
-            and not (event == "open" and given[0] in found["files"])
+            and not (event == "open" and (given[0] in found["files"] or is_of_the_library(given)))
             and not (event == "os.listdir" and given[0] in found["folders"])
         ]
+
+
+def is_of_the_library(given: list[str]) -> bool:
+    """Whether a module of the standard library is read: one that puts another in its place does not show its file."""
+    path, mode = given
+    return path.startswith(sysconfig.get_path("stdlib")) and path.endswith((".py", ".pyc")) and mode == "r"
 
 
 def tops(names: Iterable[str]) -> set[str]:

@@ -79,7 +79,7 @@ BROKEN = [
     altered(at={"elapsed": "soon", "wall": "2030-01-01T00:00:00Z"}),
     altered(at={"elapsed": 0, "wall": "2030-01-01T00:00:00"}),
     b'{"format":1,"value":' + b"[" * 100_000 + b"]" * 100_000 + b"}",
-    altered(unknown=0).replace(b'"unknown":0', b'"unknown":' + b"[" * 5000 + b"]" * 5000),
+    altered(unknown=0).replace(b'"unknown":0', b'"unknown":' + b"[" * 100_000 + b"]" * 100_000),
 ]
 
 
@@ -97,7 +97,7 @@ def test_broken_bytes_are_no_event(body: bytes) -> None:
         b'{"format":1,"value":[]}',
         b'{"format":1,"value":{"phase":"asleep"}}',
         b'{"format":1,"value":{"attempt":"1"}}',
-        b'{"format":1,"value":{"x":' + b"[" * 5000 + b"]" * 5000 + b"}}",
+        b'{"format":1,"value":{"x":' + b"[" * 100_000 + b"]" * 100_000 + b"}}",
     ],
 )
 def test_broken_bytes_are_no_state(body: bytes) -> None:

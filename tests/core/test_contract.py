@@ -64,6 +64,7 @@ REFUSED: list[tuple[Callable[..., object], dict[str, object], str]] = [
     (Contract, {"max_repairs": 1.5}, "max_repairs"),
     (Contract, {"max_age_seconds": -1}, "max_age_seconds"),
     (Contract, {"artifacts": (OUT, OUT)}, "share the id 'out'"),
+    (Contract, {"commands": (msgspec.structs.replace(TESTS, id="run"),)}, "stands for the run as a whole"),
     (Contract, {"commands": (TESTS, TESTS)}, "share the id 'tests'"),
     (Contract, {"commands": (TESTS,), "immutable": (ImmutableInput(id="tests", glob="a"),)}, "share the id 'tests'"),
 ]

@@ -5,13 +5,14 @@ from collections.abc import Mapping
 import msgspec
 import pytest
 
+from signoff.core.budget import Limits
 from signoff.core.codec import encode
 from signoff.core.completion.contract import Contract, ValidationCommand
 from signoff.core.goal.advance import TABLE, advance
 from signoff.core.goal.events import CheckSettled, Event, PictureTaken, Role, Stage
 from signoff.core.goal.state import GoalState, Phase
 from signoff.core.values import Status
-from signoff.errors import ProtocolViolation
+from signoff.errors import PolicyError, ProtocolViolation
 from signoff.testing import Scene, a_check, a_picture
 
 COMMANDS = tuple(ValidationCommand(id=name, argv=(name,)) for name in ("a", "b"))
@@ -170,3 +171,12 @@ def test_the_receipt_is_settled_before_the_end(name: str) -> None:
     """When the end is being recorded, neither another receipt nor a request to end changes anything any more."""
     state = STATES[Phase.FINISHING]
     assert msgspec.structs.replace(advance(state, EVENTS[name]).state, at=state.at) == state
+
+
+def test_a_run_that_nothing_would_end_is_refused() -> None:
+    """Without a bound of repairs, of time and of repairs that change nothing, a run of an agent cannot be started."""
+    free = Limits(timeout_seconds=None)
+    with pytest.raises(PolicyError, match="may never end"):
+        Scene().started(Contract(), free)
+    assert Scene().started(Contract(max_repairs=3), free).limits == free
+    assert Scene().started(Contract(), Limits(timeout_seconds=None, no_progress=2)).limits.no_progress == 2

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from signoff.core.completion.assess import RUN, Failure
-from signoff.core.completion.contract import Artifact, Contract, ImmutableInput, ValidationCommand
+from signoff.core.completion.assess import Failure
+from signoff.core.completion.contract import RUN, Artifact, Contract, ImmutableInput, ValidationCommand
 from signoff.core.completion.evidence import OutputFacts
 from signoff.core.goal.decisions import RunAgent
 from signoff.core.values import Reason

@@ -226,6 +226,16 @@ def test_a_check_that_passes_too_early_blocks() -> None:
     assert play.state.usage.attempts == 0
 
 
+def test_observing_takes_note_of_a_check_that_passes_too_early() -> None:
+    """In observe mode nothing is decided, so the agent runs also where a check had to fail before."""
+    scene = Scene()
+    contract = replace(CONTRACT, mode=Mode.OBSERVE, commands=(replace(TESTS, before="failed"),))
+    with goal_run() as play:
+        play >> scene.started(contract) << check(stage=Stage.BEFORE)
+        play >> scene.settled("tests", stage=Stage.BEFORE) << BASELINE
+        play >> scene.pictured(Role.BASELINE, EMPTY) << attempt(1)
+
+
 def test_checks_in_parallel() -> None:
     """Parallel checks are asked for together, settle in any order, and are judged when all have."""
     scene = Scene()

@@ -43,8 +43,7 @@ def test_the_deadline_ends_the_agent() -> None:
         scene.clock.advance(30)
         play >> scene.pictured(Role.BASELINE) << RunAgent(attempt=1, timeout_seconds=70.0)
         scene.clock.advance(70)
-        play >> scene.ended(1, exit_code=None, timed_out=True) << LOOK
-        play >> scene.pictured(Role.AFTER_AGENT, CHANGED) << RECEIPT
+        play >> scene.ended(1, exit_code=None, timed_out=True) << RECEIPT
         play >> scene.receipt_written() << finish(Status.BUDGET_EXHAUSTED, ended_by=EndedBy.TIMEOUT)
 
 
@@ -69,8 +68,7 @@ def test_the_deadline_ends_a_check_before_the_agent() -> None:
     with goal_run() as play:
         play >> scene.started(CONTRACT, Limits(timeout_seconds=100)) << bound_check(100.0, Stage.BEFORE)
         scene.clock.advance(100)
-        play >> scene.settled(CUT, stage=Stage.BEFORE) << BASELINE
-        play >> scene.pictured(Role.BASELINE) << RECEIPT
+        play >> scene.settled(CUT, stage=Stage.BEFORE) << RECEIPT
         play >> scene.receipt_written() << finish(Status.BUDGET_EXHAUSTED, ended_by=EndedBy.TIMEOUT)
     assert play.state.usage.attempts == 0
 
@@ -316,3 +314,38 @@ def test_what_was_seen_last_is_given_to_the_agent() -> None:
         play >> SCENE.settled(BROKEN) << LOOK_AGAIN
         play >> SCENE.pictured(Role.AFTER_CHECKS, CHANGED)
         play << replace(attempt(2, Reason.SELF_CHECK_FAILED), checks=(BROKEN,))
+
+
+def test_an_agent_whose_end_is_not_known_has_claimed_nothing() -> None:
+    """An attempt without an exit code, although nobody cut it off, is no claim."""
+    scene = Scene()
+    with goal_run() as play:
+        play >> scene.started(replace(CONTRACT, max_repairs=0)) << check(stage=Stage.BEFORE)
+        play >> scene.settled(BROKEN, stage=Stage.BEFORE) << BASELINE
+        play >> scene.pictured(Role.BASELINE) << attempt(1)
+        play >> scene.ended(1, exit_code=None) << LOOK
+        play >> scene.pictured(Role.AFTER_AGENT, CHANGED) << check()
+        play >> scene.settled("tests") << LOOK_AGAIN
+        play >> scene.pictured(Role.AFTER_CHECKS, CHANGED) << RECEIPT
+        (
+            play
+            >> scene.receipt_written()
+            << finish(Status.NOT_COMPLETED, Reason.FINAL_EVIDENCE_MISSING, ended_by=EndedBy.REPAIRS_EXHAUSTED)
+        )
+
+
+def test_while_a_repair_runs_the_rows_speak_of_the_last_judgement() -> None:
+    """A run that is cancelled in a repair shows the check as it was judged last, not as it was at first."""
+    scene = Scene()
+    with goal_run() as play:
+        play >> scene.started(CONTRACT) << check(stage=Stage.BEFORE)
+        play >> scene.settled(a_check("tests", 5), stage=Stage.BEFORE) << BASELINE
+        play >> scene.pictured(Role.BASELINE) << attempt(1)
+        play >> scene.ended(1) << LOOK
+        play >> scene.pictured(Role.AFTER_AGENT, CHANGED) << check()
+        play >> scene.settled(a_check("tests", 7)) << LOOK_AGAIN
+        play >> scene.pictured(Role.AFTER_CHECKS, CHANGED) << ANY
+        play >> scene.cancelled() << ANY
+    assert play.state.verdict is not None
+    (row,) = play.state.verdict.checks
+    assert (row.before, row.exit_code, row.detail) == ("failed", 7, "The check exited with 7.")

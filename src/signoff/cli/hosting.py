@@ -27,7 +27,6 @@ from signoff.config.resolve import Configuration
 from signoff.config.state_folder import ProjectFolder, RunFolder, project_folder, run_folder, run_lock
 from signoff.core.goal.events import AgentOutcome, Kind, RunStarted
 from signoff.core.values import Assurance
-from signoff.errors import ConfigError
 from signoff.ports import AgentRunner
 from signoff.process import Stop
 from signoff.records.receipt_file import ReceiptFile, require_writable_place
@@ -210,6 +209,3 @@ def _own_streams() -> list[str]:
         if Path(target).is_file():
             found.append(target)
     return found
-
-
-__all__ = ["ConfigError", "host"]

@@ -8,11 +8,12 @@ import click
 import msgspec
 
 from signoff.cli.group import Command
-from signoff.cli.store import RunEnds, reading
+from signoff.cli.store import reading
 from signoff.config.state_folder import live_runs
 from signoff.core.codec import decode_event
 from signoff.core.goal.events import RunFinished, RunStarted
 from signoff.errors import JournalCorrupt, UnknownFormat
+from signoff.ports import RunEnds
 from signoff.records.text import one_line
 
 

@@ -9,7 +9,7 @@ import anyio
 
 from signoff.config.state_folder import existing_database
 from signoff.errors import ConfigError
-from signoff.ports import Record, RunEnds
+from signoff.ports import Record
 from signoff.stores.sql import SqliteStore
 
 T = TypeVar("T")
@@ -55,6 +55,3 @@ async def records_of(store: SqliteStore, prefix: str) -> tuple[Record, ...]:
         shown = ", ".join(fitting[:_MOST_NAMED])
         raise ConfigError(f"{prefix!r} fits {len(fitting)} runs: {shown}; nothing was shown; give more of the id")
     return await store.read(fitting[0])
-
-
-__all__ = ["RunEnds", "no_such_run", "reading", "records_of"]

@@ -167,8 +167,8 @@ def inconsistencies(value: Statement) -> tuple[str, ...]:
         if stated != stands_on:
             found.append("the subjects are not the artifacts that the basis names")
     if verdict.status is Status.COMPLETED:
-        if part is None or verdict.reasons or verdict.reason is not None:
-            found.append("it says completed and gives reasons against it, or no basis for it")
+        if part is None or verdict.reasons or verdict.reason is not None or not value.predicate.checks:
+            found.append("it says completed and gives reasons against it, or no basis or check for it")
         found += [
             f"it says completed although {row.kind} {row.id} did not pass"
             for row in value.predicate.checks

@@ -7,8 +7,8 @@ bounded. Instructions are the host's own and stand outside. Nothing here decides
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from signoff.core.completion.assess import RUN, Failure
-from signoff.core.completion.contract import Contract
+from signoff.core.completion.assess import Failure
+from signoff.core.completion.contract import RUN, Contract
 from signoff.core.completion.evidence import CheckEvidence
 from signoff.core.completion.reasons import by_gravity
 from signoff.core.goal.decisions import RunAgent

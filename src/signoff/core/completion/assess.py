@@ -9,7 +9,7 @@ from enum import StrEnum
 
 import msgspec
 
-from signoff.core.completion.contract import Artifact, Contract, Fresh, ImmutableInput, Mode, ValidationCommand
+from signoff.core.completion.contract import RUN, Artifact, Contract, Fresh, ImmutableInput, Mode, ValidationCommand
 from signoff.core.completion.evidence import (
     BROKEN_PIPE_EXIT,
     NOT_STARTED_EXIT,
@@ -26,8 +26,6 @@ from signoff.core.completion.evidence import (
 from signoff.core.completion.reasons import AGAIN, by_gravity
 from signoff.core.values import Moment, Reason, epoch_microseconds
 
-RUN = "run"
-"""The subject of a failure that concerns the run as a whole."""
 _NAMED = 5
 _MOST_FILES = 20
 

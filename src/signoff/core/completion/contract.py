@@ -15,6 +15,8 @@ from signoff.core.values import require_count, require_digest, require_id
 from signoff.errors import PolicyError
 
 DEFAULT_CHECK_SECONDS = 300
+RUN = "run"
+"""The subject of a failure that concerns the run as a whole; no requirement's id."""
 FINAL_RESPONSE = "agent_final_response"
 REPORT_VARIABLE = "SIGNOFF_REPORT_FILE"
 
@@ -193,6 +195,9 @@ def _require_text(text: str, *, what: str) -> None:
 def _require_unique(ids: Iterable[str]) -> None:
     seen: set[str] = set()
     for each in ids:
+        if each == RUN:
+            message = f"the id {RUN!r} stands for the run as a whole; give the requirement another"
+            raise PolicyError(message)
         if each in seen:
             message = f"two requirements share the id {each!r}; give each its own"
             raise PolicyError(message)

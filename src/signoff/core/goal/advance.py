@@ -26,8 +26,8 @@ from typing import cast
 
 import msgspec
 
-from signoff.core.completion.assess import RUN, Failure, Outcome, artifacts_held, check_passes
-from signoff.core.completion.contract import Mode
+from signoff.core.completion.assess import Failure, Outcome, artifacts_held, check_passes
+from signoff.core.completion.contract import RUN, Mode
 from signoff.core.completion.reasons import AGAIN, CONSEQUENCES
 from signoff.core.goal.closing import judged_status, started, verdict_of
 from signoff.core.goal.decisions import Finish, RunAgent, TakePicture, WriteReceipt
@@ -93,7 +93,7 @@ def _start(state: GoalState, event: RunStarted) -> Transition:
 def _settle_before(state: GoalState, event: CheckSettled) -> Transition:
     state = _settled(state, event)
     state = msgspec.structs.replace(state, before=(*state.before, event.evidence))
-    if state.pending:
+    if state.pending or cut_by_deadline(state):
         return _next_check(state, Stage.BEFORE)
     failures = tuple(passed_too_early(state))
     if failures:
@@ -129,6 +129,7 @@ def _run_agent(state: GoalState) -> Transition:
         after_agent=None,
         after_checks=None,
         checks=(),
+        last_checks=checks or state.last_checks,
         again=False,
     )
     seconds = min(bounds) if bounds else None
@@ -147,6 +148,9 @@ def _end_agent(state: GoalState, event: AgentEnded) -> Transition:
     state = msgspec.structs.replace(
         state, agent=event.outcome, usage=msgspec.structs.replace(state.usage, agent_seconds=spent)
     )
+    left = seconds_left(state)
+    if event.outcome.timed_out and left is not None and left <= 0:
+        return _close(state, Status.BUDGET_EXHAUSTED, EndedBy.TIMEOUT)
     if not event.outcome.started:
         detail = "The agent's command could not be started."
         return _without_turn(state, Failure(reason=Reason.AGENT_NOT_STARTED, subject=RUN, detail=detail))
@@ -287,7 +291,8 @@ def _fail_verifier(state: GoalState, event: VerifierFailed) -> Transition:
         return _close(state, Status.BUDGET_EXHAUSTED, EndedBy.TIMEOUT)
     detail = f"The host could not look ({event.what}: {event.error[:500]}), so nothing can be said about the work."
     failure = Failure(reason=Reason.CHECKER_ERROR, subject=RUN, detail=detail)
-    return _close(msgspec.structs.replace(state, failures=(*state.failures, failure)), Status.BLOCKED)
+    status = Status.BLOCKED if started(state).contract.mode is Mode.ENFORCE else Status.UNVERIFIED
+    return _close(msgspec.structs.replace(state, failures=(*state.failures, failure)), status)
 
 
 def _cancel(state: GoalState, event: CancelRequested) -> Transition:

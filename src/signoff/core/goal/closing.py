@@ -95,8 +95,12 @@ def _notes(state: GoalState, contract: Contract) -> Iterator[NoteOnEvidence]:
 def _rows(state: GoalState, contract: Contract) -> Iterator[CheckRow]:
     before = {item.command_id: item for item in state.before}
     taken = {item.command_id: item for item in state.checks}
+    last = {item.command_id: item for item in state.last_checks}
     for command in contract.commands:
-        yield _command_row(state, command, before=before.get(command.id), now=taken.get(command.id))
+        now = taken.get(command.id)
+        shown = now or last.get(command.id) or before.get(command.id)
+        judged = state.after_checks is not None and now is not None
+        yield _command_row(state, command, before=before.get(command.id), shown=shown, judged=judged)
     for artifact in contract.artifacts:
         yield _artifact_row(state, artifact)
     for source in contract.immutable:
@@ -112,13 +116,16 @@ def _failure_of(state: GoalState, subject: str) -> tuple[Reason | None, str]:
 
 
 def _command_row(
-    state: GoalState, command: ValidationCommand, *, before: CheckEvidence | None, now: CheckEvidence | None
+    state: GoalState,
+    command: ValidationCommand,
+    *,
+    before: CheckEvidence | None,
+    shown: CheckEvidence | None,
+    judged: bool,
 ) -> CheckRow:
-    shown = now if now is not None else before
     reason, detail = _failure_of(state, command.id)
     output = shown.output if shown is not None else None
     report = shown.report if shown is not None else None
-    judged = state.after_checks is not None and now is not None
     return CheckRow(
         id=command.id,
         kind="command",

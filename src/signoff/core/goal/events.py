@@ -14,6 +14,7 @@ from signoff.core.completion.contract import Contract, Mode
 from signoff.core.completion.evidence import CheckEvidence, Picture
 from signoff.core.goal.verdict import Verdict
 from signoff.core.values import Assurance, Moment, require_id
+from signoff.errors import PolicyError
 
 
 class Kind(StrEnum):
@@ -79,6 +80,10 @@ class RunStarted(msgspec.Struct, frozen=True, kw_only=True, tag=True):
 
     def __post_init__(self) -> None:
         require_id(self.run_id, what="run id")
+        bounds = (self.contract.max_repairs, self.limits.timeout_seconds, self.limits.no_progress)
+        if self.kind is Kind.RUN and all(bound is None for bound in bounds):
+            message = "a run without max_repairs, timeout and no_progress may never end; give it one of them"
+            raise PolicyError(message)
 
 
 class CheckSettled(msgspec.Struct, frozen=True, kw_only=True, tag=True):

@@ -2,7 +2,7 @@
 
 from signoff.core.canonical import digest
 from signoff.core.completion.assess import Assessment, Failure, assess, check_passes
-from signoff.core.completion.contract import FINAL_RESPONSE
+from signoff.core.completion.contract import FINAL_RESPONSE, Mode
 from signoff.core.completion.evidence import Evidence, Picture
 from signoff.core.goal.closing import something_written, started
 from signoff.core.goal.decisions import RunCheck
@@ -24,7 +24,9 @@ def passed_too_early(state: GoalState) -> list[Failure]:
             detail="The check must fail before the agent starts, but it passed.",
         )
         for command in started(state).contract.commands
-        if command.before == "failed" and check_passes(command, taken.get(command.id))
+        if started(state).contract.mode is Mode.ENFORCE
+        and command.before == "failed"
+        and check_passes(command, taken.get(command.id))
     ]
 
 
@@ -60,7 +62,7 @@ def judge(state: GoalState) -> Assessment:
     if first is None or second is None:
         message = f"phase {state.phase} has no pictures to judge; the state is unchanged; fold a whole journal"
         raise ProtocolViolation(message)
-    by_itself = agent is not None and not agent.timed_out
+    by_itself = agent is not None and not agent.timed_out and agent.exit_code is not None
     asked = run.kind is Kind.RUN and run.contract.decides and not run.allow_no_change
     evidence = Evidence(
         first=first,

@@ -45,6 +45,8 @@ class GoalState(msgspec.Struct, frozen=True, kw_only=True):
     after_agent: Picture | None = None
     after_checks: Picture | None = None
     checks: tuple[CheckEvidence, ...] = ()
+    last_checks: tuple[CheckEvidence, ...] = ()
+    """The checks of the attempt before, which the last judgement speaks of."""
     again: bool = False
     """The checks of this attempt were taken a second time already."""
     failures: tuple[Failure, ...] = ()
