@@ -3,6 +3,7 @@
 Everything that can be refused is refused here before anything starts.
 """
 
+import gc
 import os
 import secrets
 import sys
@@ -65,6 +66,7 @@ class Hosted(msgspec.Struct, frozen=True, kw_only=True):
 
 def host(configuration: Configuration, kind: Kind, *, receipt: str | None, as_json: bool) -> int:
     """Run to the end, print the result, and return the exit code."""
+    gc.enable()
     if kind is Kind.RUN:
         require_usable(configuration.agent_command)
     receipt = os.path.abspath(receipt) if receipt is not None else None  # noqa: PTH100 - a link at its end must stay
