@@ -8,7 +8,7 @@ from signoff.process.command import Ended, run
 from signoff.process.environment import CheckEnvironment, agent_environment, check_environment
 from signoff.process.output import KEPT, Output
 from signoff.process.stop import Stop
-from signoff.process.worker import run_in_thread
+from signoff.process.worker import in_thread, run_in_thread
 
 __all__ = [
     "KEPT",
@@ -19,6 +19,7 @@ __all__ = [
     "Stop",
     "agent_environment",
     "check_environment",
+    "in_thread",
     "run",
     "run_in_thread",
 ]

@@ -4,12 +4,8 @@ It looks, compares and runs; it judges nothing. What it compares with is held in
 """
 
 from collections.abc import Callable, Mapping
-from concurrent.futures import Future
 from functools import partial
-from typing import TypeVar
 
-import anyio
-import anyio.to_thread
 import msgspec
 
 from signoff.core.completion.contract import Artifact, Contract, ImmutableInput, ValidationCommand
@@ -17,7 +13,7 @@ from signoff.core.completion.evidence import Change, CheckEvidence, ImmutableInp
 from signoff.core.goal.events import Role, Stage
 from signoff.errors import ConfigError, SignoffError
 from signoff.ports import Clock
-from signoff.process import Stop
+from signoff.process import Stop, in_thread
 from signoff.verifiers.artifacts import MOST_MATCHES, Place, Sight, look_at
 from signoff.verifiers.commands import CheckHost, run_check
 from signoff.verifiers.files import Reader, Work
@@ -28,7 +24,6 @@ from signoff.verifiers.pictures import MOST_CHANGES, AgentChanges, CheckWrites, 
 from signoff.verifiers.scan import Scan, Scanner, own_paths
 from signoff.verifiers.sealed import SealedFile
 
-T = TypeVar("T")
 _NAMED = 5
 
 
@@ -153,7 +148,7 @@ class HostVerifier:
         """
         begun = self._clock.now().wall  # what is seen is at least as old as this
         work = Work(self._told.on_files)
-        look = await _in_thread(partial(self._look, work), work)
+        look = await in_thread(partial(self._look, work), end=work.end)
         return self._compare(role, look, at=begun)
 
     def _look(self, work: Work) -> _Look:
@@ -227,28 +222,3 @@ def _input(item: ImmutableInput, baseline: _Baseline, scan: Scan, *, at: str) ->
 
 def _overflows(item: Artifact, scan: Scan) -> bool:
     return len(scan.matches.get(item.id, ())) > MOST_MATCHES
-
-
-async def _in_thread(call: Callable[[], T], work: Work) -> T:
-    """Do work in a thread; a cancellation ends the work, waits until it has ended, and goes on to the caller."""
-    outcome: Future[T] = Future()
-    over = anyio.Event()
-
-    def run() -> None:
-        try:
-            outcome.set_result(call())
-        except BaseException as error:  # noqa: BLE001 - handed over to the caller, not swallowed
-            outcome.set_exception(error)
-
-    async def wait() -> None:
-        await anyio.to_thread.run_sync(run)
-        over.set()
-
-    async with anyio.create_task_group() as group:
-        group.start_soon(wait)
-        try:
-            await over.wait()
-        except anyio.get_cancelled_exc_class():
-            work.end()
-            raise
-    return outcome.result()
