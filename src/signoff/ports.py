@@ -3,7 +3,8 @@
 Only shapes belong here: no defaults, no code.
 """
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
 from signoff.core.completion.contract import ValidationCommand
@@ -11,6 +12,9 @@ from signoff.core.completion.evidence import CheckEvidence, Picture
 from signoff.core.goal.decisions import Decision, RunAgent
 from signoff.core.goal.events import AgentOutcome, Event, Role, Stage
 from signoff.core.journal import Record, RunEnds
+from signoff.core.model.deltas import Delta
+from signoff.core.model.request import ModelRequest
+from signoff.core.model.response import ModelResponse
 from signoff.core.values import Moment
 
 
@@ -61,6 +65,40 @@ class AgentRunner(Protocol):
 
     async def run(self, decision: RunAgent) -> AgentOutcome:
         """Give the agent its goal and feedback, and return when its process tree has ended."""
+        ...
+
+
+class ResponseStream(Protocol):
+    """One response in progress: iterate over what it adds, then read the record."""
+
+    def __aiter__(self) -> AsyncIterator[Delta]:
+        """Give each delta as it comes; ends with the response, however that ended, and raises nothing for it."""
+        ...
+
+    @property
+    def response(self) -> ModelResponse:
+        """The record, once the iteration has ended or the context was left; before that, `ProtocolViolation`."""
+        ...
+
+
+class Model(Protocol):
+    """Asks a model once: no second attempt, no repair. What a provider does wrong is in the record, never raised."""
+
+    @property
+    def name(self) -> str:
+        """The model as the user named it, for records."""
+        ...
+
+    def stream(self, request: ModelRequest) -> AbstractAsyncContextManager[ResponseStream]:
+        """Send a request and read its response as it comes; leaving the context early ends the connection."""
+        ...
+
+    async def respond(self, request: ModelRequest) -> ModelResponse:
+        """Send a request and read its response at once, without streaming."""
+        ...
+
+    async def close(self) -> None:
+        """Let go of connections; a second call does nothing."""
         ...
 
 
