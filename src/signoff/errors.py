@@ -1,9 +1,11 @@
-"""The exception tree. Expected outcomes (a failed check, a spent budget) are values, never exceptions.
+"""The exception tree. Expected outcomes (a failed check, a run's spent budget) are values, never exceptions.
 
 SignoffError
 ├── ProtocolViolation      an event that cannot happen in this phase; the state did not change
 ├── PolicyError            a value that may not be constructed: a bad number, id, digest or timestamp
 ├── CanonicalError         text that is not strict JSON, or a value that has no canonical form
+├── WireError              a client's request body that cannot be read as the protocol it was sent as
+├── BudgetExhausted        a model task has nothing left for another call; the call was not made
 ├── ConfigError            a file, option or environment variable that cannot be used; nothing was started
 ├── StoreError             the journal could not be read or written
 │   ├── JournalConflict    somebody else wrote the record that was about to be written
@@ -29,6 +31,19 @@ class PolicyError(SignoffError, ValueError):
 
 class CanonicalError(SignoffError, ValueError):
     """Text is not strict JSON, or a value has no canonical form; nothing was hashed."""
+
+
+class WireError(SignoffError, ValueError):
+    """A client's request body is not what its protocol says; nothing was sent on."""
+
+
+class BudgetExhausted(SignoffError):
+    """A model task has no calls, tokens or time left, or was cancelled; the call that was asked for was not made."""
+
+    def __init__(self, message: str, *, bound: str) -> None:
+        super().__init__(message)
+        self.bound = bound
+        """Which bound: a value of `signoff.core.budget.TaskBound`."""
 
 
 class ConfigError(SignoffError):

@@ -4,8 +4,8 @@ Only shapes belong here: no defaults, no code.
 """
 
 from collections.abc import AsyncIterator, Sequence
-from contextlib import AbstractAsyncContextManager
-from typing import Protocol
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
+from typing import TYPE_CHECKING, Protocol
 
 from signoff.core.completion.contract import ValidationCommand
 from signoff.core.completion.evidence import CheckEvidence, Picture
@@ -17,12 +17,27 @@ from signoff.core.model.request import ModelRequest
 from signoff.core.model.response import ModelResponse
 from signoff.core.values import Moment
 
+if TYPE_CHECKING:  # importing it costs more than all the rest, and commands that ask no model need none of it
+    from signoff.core.generation import Attempt
+
 
 class Clock(Protocol):
     """Says when it is, on a clock that never jumps and as a wall time derived from it."""
 
     def now(self) -> Moment:
         """Return the present moment."""
+        ...
+
+
+class Timer(Clock, Protocol):
+    """A clock that can be read often and waited on."""
+
+    def seconds(self) -> float:
+        """Return what `now` has as `elapsed`, without the cost of a wall time."""
+        ...
+
+    def move_on_at(self, seconds: float) -> AbstractContextManager[object]:
+        """A block that is left, by cancelling what waits in it, when the clock has come so far; nothing is raised."""
         ...
 
 
@@ -102,6 +117,18 @@ class Model(Protocol):
         ...
 
 
+class AnswerListener(Protocol):
+    """Is told how an answer comes about; can change nothing."""
+
+    def added(self, delta: Delta) -> None:
+        """Hear what a response in progress adds. It belongs to the attempt that is told of next, and may be void."""
+        ...
+
+    def attempted(self, attempt: "Attempt") -> None:
+        """Hear of one attempt, when it has been judged or stopped; also of one that its caller cancelled."""
+        ...
+
+
 class ReceiptWriter(Protocol):
     """Writes the statement of a verdict to a place outside the workspace, or where the user said."""
 
@@ -124,11 +151,15 @@ class Listener(Protocol):
 
 __all__ = [
     "AgentRunner",
+    "AnswerListener",
     "Clock",
     "Listener",
+    "Model",
     "ReceiptWriter",
     "Record",
+    "ResponseStream",
     "RunEnds",
     "Store",
+    "Timer",
     "Verifier",
 ]

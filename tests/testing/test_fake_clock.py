@@ -1,10 +1,13 @@
 """The fake clock moves only when it is told to, both of its times together, and never back."""
 
+import anyio
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 from signoff.core.values import epoch_microseconds
 from signoff.errors import PolicyError
-from signoff.ports import Clock
+from signoff.ports import Clock, Timer
 from signoff.testing import FakeClock
 
 
@@ -54,3 +57,72 @@ def test_it_needs_an_instant_to_begin(start: str) -> None:
     """A start without a zone is no instant."""
     with pytest.raises(PolicyError, match="timestamp"):
         FakeClock(start)
+
+
+def test_a_block_is_left_when_the_clock_has_come_so_far() -> None:
+    """Not before, and at once where it had; the earliest wait is told to whoever moves the clock."""
+    clock: FakeClock = FakeClock()
+    timer: Timer = clock
+    left: list[float] = []
+
+    async def wait(seconds: float) -> None:
+        with timer.move_on_at(seconds):
+            await anyio.sleep_forever()
+        left.append(seconds)
+
+    async def waiting() -> None:
+        with anyio.fail_after(10):
+            await wait(0)
+            async with anyio.create_task_group() as group:
+                for seconds in (3.5, 2, 0.1 + 0.2):
+                    group.start_soon(wait, seconds)
+                assert await clock.waited_for() == 0.300001
+                clock.advance(2)
+                await anyio.wait_all_tasks_blocked()
+                assert (sorted(left), await clock.waited_for()) == ([0, 0.1 + 0.2, 2], 3.5)
+                clock.advance(await clock.waited_for() - clock.seconds())
+
+    anyio.run(waiting)
+    assert left[-1] == 3.5
+
+
+def test_whoever_moves_the_clock_may_come_before_whoever_waits() -> None:
+    """The moment is told as soon as there is one."""
+    clock = FakeClock()
+    told: list[float] = []
+
+    async def move() -> None:
+        told.append(await clock.waited_for())
+        clock.advance(told[0])
+
+    async def waiting() -> None:
+        with anyio.fail_after(10):
+            async with anyio.create_task_group() as group:
+                group.start_soon(move)
+                await anyio.wait_all_tasks_blocked()
+                with clock.move_on_at(7):
+                    await anyio.sleep_forever()
+
+    anyio.run(waiting)
+    assert told == [7]
+
+
+@settings(deadline=None)
+@given(st.floats(min_value=0, max_value=10**6))
+@example(0.00015000000000000001)
+def test_a_block_is_never_left_before_its_time(seconds: float) -> None:
+    """The clock counts microseconds; a moment between two of them has come at the second."""
+    clock = FakeClock()
+
+    async def waiting() -> None:
+        async with anyio.create_task_group() as group:
+            with clock.move_on_at(seconds):
+                if seconds:
+                    group.start_soon(move)
+                await anyio.sleep_forever()
+
+    async def move() -> None:
+        clock.advance(await clock.waited_for())
+
+    anyio.run(waiting)
+    assert clock.seconds() >= seconds

@@ -13,16 +13,13 @@ from signoff.core.completion.evidence import CheckEvidence, Picture
 from signoff.core.goal.decisions import RunAgent
 from signoff.core.goal.events import AgentOutcome, Role, Stage
 from signoff.errors import PolicyError
+from signoff.models.scripted import ScriptExhausted
 from signoff.testing.fake_clock import FakeClock
 
 T = TypeVar("T")
 
 Act: TypeAlias = AgentOutcome | Callable[[RunAgent], AgentOutcome]
 """One attempt of a scripted agent: its outcome, or a function that does something and returns one."""
-
-
-class ScriptExhausted(BaseException):
-    """A scripted doer was asked for more than its script holds."""
 
 
 class ScriptedVerifier:

@@ -153,7 +153,7 @@ def _at_its_end(facts: Gathered) -> bool:
 
     Chat puts its reason on the last chunk of content, and many servers send no `[DONE]`: the reason is the proof, even
     when the connection breaks behind it. Responses and Anthropic end with an event of their own. Gemini has no marker,
-    so its end is the proper end of the body.
+    so its end is the proper end of the body. Of any other provider, whoever reached it must have seen an end.
     """
     if facts.api is Api.OPENAI_CHAT:
         return True

@@ -11,12 +11,14 @@ import msgspec
 
 
 class Api(StrEnum):
-    """A provider protocol that signoff speaks."""
+    """A provider protocol."""
 
     OPENAI_CHAT = "openai_chat"
     OPENAI_RESPONSES = "openai_responses"
     ANTHROPIC_MESSAGES = "anthropic_messages"
     GEMINI = "gemini"
+    OTHER = "other"
+    """None that signoff speaks itself: a provider that another library reaches, with facts as that library has them."""
 
 
 class CallKind(StrEnum):

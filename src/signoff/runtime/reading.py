@@ -1,0 +1,227 @@
+"""Reads one response of a model, in a task of its own, until it ends or the generation's machine stops it.
+
+The task is what makes a deadline hold against a client that ignores cancellation: it is cancelled, waited for through
+the grace period, and then left behind. No task group can do that, since it never leaves before its tasks have ended.
+
+What must never be put here: a second call, a judgement of the response.
+"""
+
+import asyncio
+import logging
+import math
+from collections.abc import Callable
+
+import anyio
+import msgspec
+
+from signoff.core.boundary import BoundaryReason
+from signoff.core.generation import Ended, Event, Generation, GoOn, Stop, TimePassed, advance, arrived, worth_of_stop
+from signoff.core.generation.partial import cut_response, failed_response
+from signoff.core.model.deltas import Delta
+from signoff.core.model.request import ModelRequest
+from signoff.core.model.response import BodyEnd, End, Failure, FailureKind, ModelResponse
+from signoff.errors import ProtocolViolation
+from signoff.ports import Model, ResponseStream, Timer
+from signoff.runtime.left_behind import LEFT_BEHIND
+
+_LOG = logging.getLogger("signoff")
+_CANCELLED = Failure(kind=FailureKind.CANCELLED, where="transport")
+_TIMEOUTS = frozenset(
+    {
+        "APITimeoutError",
+        "ConnectTimeout",
+        "DeadlineExceeded",
+        "PoolTimeout",
+        "ReadTimeout",
+        "Timeout",
+        "TimeoutError",
+        "TimeoutException",
+        "WriteTimeout",
+    }
+)
+"""Names of exceptions by which clients say that they gave up waiting; not all derive from `TimeoutError`."""
+
+
+class Reading:
+    """One call of a model: its deltas go to `told`, its deadlines are those of `generation`."""
+
+    def __init__(
+        self,
+        model: Model,
+        request: ModelRequest,
+        *,
+        generation: Generation,
+        timer: Timer,
+        told: Callable[[Delta], object],
+    ) -> None:
+        self.left_behind = False
+        """Whether the model's client did not end within the grace period."""
+        self._model = model
+        self._request = request
+        self._generation = generation
+        self._timer = timer
+        self._told = told
+        self._stream: ResponseStream | None = None
+        self._deltas: list[Delta] = []
+        self._task: asyncio.Task[None] | None = None
+        self._news = anyio.Event()
+        self._over = anyio.Event()
+        self._awaited = math.inf
+        self._interrupted = False
+
+    @property
+    def generation(self) -> Generation:
+        """The state of the call after its last event."""
+        return self._generation
+
+    @property
+    def entered(self) -> bool:
+        """Whether the model took the request, so that it may have been sent."""
+        return self._stream is not None
+
+    def interrupt(self) -> None:
+        """Have the call stopped for its caller."""
+        self._interrupted = True
+        self._news.set()
+
+    async def run(self, *, grace: float) -> BoundaryReason | None:
+        """Read to the end; return why it was stopped, or None when it ended by itself. May be called once.
+
+        Cancelled, it stops the call before it goes on to the caller, which takes at most the grace period.
+        """
+        # Not a task group: see above. The task is owned here until it ends, and by `LEFT_BEHIND` afterwards.
+        loop = asyncio.get_running_loop()
+        self._task = task = loop.create_task(self._read(), name=f"the client of the model {self._model.name}")
+        task.add_done_callback(self._ended)
+        try:
+            reason = await self._decided()
+        finally:
+            # On the way out of a cancellation too: what can still be said of the call is recorded by the caller.
+            await self._stopped(task, grace)
+        return reason
+
+    def response(self, reason: BoundaryReason | None) -> ModelResponse:
+        """The record, after `run`; `reason` is why the call was stopped. Raises what the model raised of its own."""
+        error = self._error()
+        if reason is not None:
+            failure = worth_of_stop(reason).failure or _CANCELLED
+            if error is not None and not isinstance(error, asyncio.CancelledError):
+                _LOG.warning("the model %s raised %s while it was stopped", self._model.name, type(error).__name__)
+            given = self._given()
+            return cut_response(self._deltas, failure) if given is None else failed_response(given, failure)
+        if error is not None:
+            return self._after(error)
+        given = self._given()
+        if given is None:
+            raise ProtocolViolation(
+                f"the model {self._model.name} gave no record; its response is lost; mend the model"
+            )
+        return given
+
+    # ── In the task ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+    async def _read(self) -> None:
+        async with self._model.stream(self._request) as stream:
+            self._stream = stream
+            async for delta in stream:
+                if not self._take(delta):
+                    return
+
+    def _take(self, delta: Delta) -> bool:
+        """Take a delta in; whether more of them are wanted."""
+        if self._interrupted:
+            return False
+        self._advance(arrived(delta, self._timer.seconds()))
+        decision = self._generation.decision
+        if not isinstance(decision, GoOn):
+            self._news.set()
+            return False
+        if decision.wake_at is not None and decision.wake_at < self._awaited:
+            self._news.set()
+        self._deltas.append(delta)
+        self._told(delta)
+        return True
+
+    # ── Beside it ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    async def _decided(self) -> BoundaryReason | None:
+        """Wait for the end of the response, a deadline, or an interruption."""
+        while isinstance(self._generation.decision, GoOn):
+            if self._interrupted:
+                return BoundaryReason.CALLER_CANCELLED
+            await self._news_by(self._generation.decision.wake_at)
+            self._advance(TimePassed(self._timer.seconds()))
+        decision = self._generation.decision
+        return decision.reason if isinstance(decision, Stop) else None
+
+    async def _news_by(self, wake_at: float | None) -> None:
+        self._news = anyio.Event()
+        self._awaited = math.inf if wake_at is None else wake_at
+        if wake_at is None:
+            await self._news.wait()
+            return
+        with self._timer.move_on_at(wake_at):
+            await self._news.wait()
+
+    async def _stopped(self, task: "asyncio.Task[None]", grace: float) -> None:
+        """Have the task ended; leave it behind when it will not."""
+        if self._over.is_set():
+            return
+        if not task.done():
+            self._interrupted = True
+            self._advance(TimePassed(self._timer.seconds()))
+            task.cancel()
+        try:
+            # In real time: a clock of a test says nothing about how long a client takes to clean up.
+            with anyio.move_on_after(grace, shield=True):
+                await self._over.wait()
+        finally:
+            if not task.done():
+                self.left_behind = True
+                LEFT_BEHIND.adopt(task)
+
+    def _ended(self, _: "asyncio.Task[None]") -> None:
+        self._advance(Ended(self._timer.seconds()))
+        self._news.set()
+        self._over.set()
+
+    def _advance(self, event: Event) -> None:
+        self._generation = advance(self._generation, event).state
+
+    # ── The record ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def _error(self) -> BaseException | None:
+        """What the task ended in, if it has ended."""
+        if self._task is None or not self._task.done():
+            return None
+        return asyncio.CancelledError() if self._task.cancelled() else self._task.exception()
+
+    def _given(self) -> ModelResponse | None:
+        """The record that the model gives; None when it has none."""
+        if self._stream is None:
+            return None
+        try:
+            return self._stream.response
+        except ProtocolViolation:
+            return None
+
+    def _after(self, error: BaseException) -> ModelResponse:
+        """The record after an exception of the model's client; one that says nothing about the network is raised."""
+        failure = _failure_by(error)
+        if failure is None:
+            raise error
+        given = self._given()
+        if given is None:
+            return cut_response(self._deltas, failure)
+        return msgspec.structs.replace(given, failure=failure, end=End.TRANSPORT, body_end=BodyEnd.CUT)
+
+
+def _failure_by(error: BaseException) -> Failure | None:
+    """What an exception says about the network; None when it is a fault of another kind."""
+    if isinstance(error, asyncio.CancelledError):
+        return _CANCELLED  # nobody here had asked for it
+    if any(kind.__name__ in _TIMEOUTS for kind in type(error).__mro__):
+        return Failure(kind=FailureKind.PROVIDER_TIMEOUT, where="transport")
+    if isinstance(error, OSError):
+        return Failure(kind=FailureKind.CONNECTION, where="transport")
+    return None
