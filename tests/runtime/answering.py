@@ -153,7 +153,7 @@ def texts_of(seen: SeenRequest) -> list[str]:
 
 
 class OwnStream:
-    """Implements `ResponseStream` over an iterator of deltas; its record is ready when they have ended."""
+    """Implements `ResponseStream` over an iterator of deltas; a record that it has is ready when they have ended."""
 
     def __init__(self, deltas: AsyncIterator[Delta], response: ModelResponse | None) -> None:
         self._deltas = deltas
@@ -161,9 +161,11 @@ class OwnStream:
         self.over = False
 
     async def __aiter__(self) -> AsyncIterator[Delta]:
-        async for delta in self._deltas:
-            yield delta
-        self.over = True
+        try:
+            async for delta in self._deltas:
+                yield delta
+        finally:
+            self.over = True
 
     @property
     def response(self) -> ModelResponse:

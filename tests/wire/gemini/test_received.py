@@ -1,8 +1,11 @@
 """Reading the requests that clients write by hand, in either way of naming; the official client's are tried apart."""
 
 import json
+from contextlib import suppress
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from signoff.core.model.parts import Api, CallPart, TextPart
 from signoff.core.model.request import (
@@ -14,9 +17,10 @@ from signoff.core.model.request import (
     ToolResult,
     UserMessage,
 )
-from signoff.errors import WireError
+from signoff.errors import PolicyError, WireError
 from signoff.wire import gemini
 from signoff.wire.memo import Memo
+from tests.wire.gemini.strategies import VALUES, unhurried
 
 BY_HAND = {
     "system_instruction": {"parts": [{"text": "a"}, {"text": "b"}]},
@@ -138,3 +142,55 @@ def test_what_is_no_request_is_refused(body: bytes) -> None:
     """A body that is not JSON, or not of the protocol, is a `WireError` and nothing else."""
     with pytest.raises(WireError):
         gemini.parse_request(body)
+
+
+NAMES = [
+    "contents",
+    "parts",
+    "role",
+    "text",
+    "thought",
+    "functionCall",
+    "function_call",
+    "functionResponse",
+    "response",
+    "result",
+    "error",
+    "name",
+    "id",
+    "args",
+    "systemInstruction",
+    "tools",
+    "functionDeclarations",
+    "parameters",
+    "parametersJsonSchema",
+    "type",
+    "properties",
+    "toolConfig",
+    "functionCallingConfig",
+    "mode",
+    "allowedFunctionNames",
+    "generationConfig",
+    "maxOutputTokens",
+]
+WORDS = st.sampled_from(["model", "user", "f", "ANY", "AUTO", "NONE", "OBJECT", "\ud800", "", 7, None, True])
+LIKELY = st.recursive(
+    WORDS | VALUES,
+    lambda below: st.lists(below, max_size=3) | st.dictionaries(st.sampled_from(NAMES), below, max_size=5),
+    max_leaves=25,
+)
+CONTENT = st.fixed_dictionaries({"parts": st.lists(LIKELY, max_size=3)}, optional={"role": WORDS})
+BODY = st.dictionaries(st.sampled_from(NAMES), LIKELY, max_size=5)
+
+
+@unhurried
+@given(st.lists(CONTENT, max_size=3), BODY)
+def test_any_json_is_a_request_or_refused(contents: list[object], body: dict[str, object]) -> None:
+    """Nothing but a `WireError` is raised, and what was read can be built again unless the protocol refuses it."""
+    try:
+        received = gemini.parse_request(json.dumps({**body, "contents": contents}).encode())
+    except WireError:
+        return
+    with suppress(PolicyError):
+        again = gemini.build_request(received.request, model="m", stream=False, memo=Memo())
+        assert isinstance(json.loads(again), dict)
