@@ -13,8 +13,8 @@ from signoff.core.boundary import Accepted, AnswerPolicy, AskAgain, Take, Worth,
 from signoff.core.model.request import ModelRequest
 from signoff.core.model.response import End, ModelResponse
 from signoff.models import Timeouts, open_model, prompt
-from signoff.ports import Model
 from signoff.testing import Fault, Play, ScriptedServer
+from tests.streaming import streamed
 
 PROVIDERS: Final = {
     "chat_completions": "openai",
@@ -69,21 +69,13 @@ async def _asked(provider: str, attempts: Sequence[Mapping[str, Any]]) -> tuple[
         open_model(f"{provider}:demo", base_url=server.url, key=lambda: "none", timeouts=Timeouts(idle=IDLE)) as model,
     ):
         for number in range(1, len(attempts) + 1):
-            response = await _streamed(model, request)
+            response = await streamed(model, request)
             judged = worth(response, request)
             following = decide(judged, response, request=request, attempt=number, policy=policy)
             if isinstance(following, Take) or number == len(attempts):
                 return response, judged, isinstance(following, AskAgain)
             request = _next(following, request)
     raise AssertionError("a case without an attempt; nothing was played")
-
-
-async def _streamed(model: Model, request: ModelRequest) -> ModelResponse:
-    """The record of one streamed response."""
-    async with model.stream(request) as stream:
-        async for _ in stream:
-            pass
-    return stream.response
 
 
 def _next(following: object, request: ModelRequest) -> ModelRequest:

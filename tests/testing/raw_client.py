@@ -39,17 +39,23 @@ async def connect(server: ScriptedServer) -> SocketStream:
 
 async def ask(server: ScriptedServer, sent: bytes = request()) -> Heard:
     """Send bytes on a new connection and read until it ends."""
-    heard, ended = b"", "closed"
     async with await connect(server) as stream:
         await stream.send(sent)
         with anyio.fail_after(10):
-            try:
-                async for data in stream:
-                    heard += data
-            except anyio.BrokenResourceError:
-                ended = "reset"
+            heard, ended = await _all_of(stream)
     head, _, body = heard.partition(b"\r\n\r\n")
     return Heard(head, body, ended)
+
+
+async def _all_of(stream: SocketStream) -> tuple[bytes, str]:
+    """Everything that comes, and how it ended."""
+    heard = b""
+    try:
+        async for data in stream:
+            heard += data
+    except anyio.BrokenResourceError:
+        return heard, "reset"
+    return heard, "closed"
 
 
 async def ask_once(play: Play, sent: bytes) -> Heard:

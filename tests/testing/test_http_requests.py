@@ -66,8 +66,7 @@ def test_a_client_that_leaves_inside_its_request_is_forgotten() -> None:
         async with ScriptedServer() as server:
             for sent in (b"", b"POST / HT", request()[:-1]):
                 async with await connect(server) as stream:
-                    if sent:
-                        await stream.send(sent)
+                    await stream.send(sent)
         assert server.requests == []
 
     run(test)

@@ -21,6 +21,7 @@ from signoff.models import open_model
 from signoff.testing import Fault, Play, ScriptedServer
 from signoff.wire.codecs import codec_of
 from signoff.wire.reader import ResponseReader
+from tests.streaming import streamed
 from tests.wire.matrix.recorded import ARGUMENTS, RECORDED, Recorded
 from tests.wire.test_matrix import NAMES
 
@@ -139,15 +140,8 @@ async def _ask_all(api: Api, fault: Fault, cuts: Sequence[int]) -> list[ModelRes
     name, path = NAMES[api]
     stream = RECORDED[api].stream
     plays = [Play(body=stream, fault=fault, cut_after=cut, piece=997) for cut in cuts]
-    responses: list[ModelResponse] = []
-    async with ScriptedServer(plays) as server:
-        model = open_model(name, key=lambda: "sk-test", base_url=f"{server.url}{path}")
-        try:
-            for _ in cuts:
-                async with model.stream(REQUEST) as streamed:
-                    async for _delta in streamed:
-                        pass
-                responses.append(streamed.response)
-        finally:
-            await model.close()
-    return responses
+    async with (
+        ScriptedServer(plays) as server,
+        open_model(name, key=lambda: "sk-test", base_url=f"{server.url}{path}") as model,
+    ):
+        return [await streamed(model, REQUEST) for _ in cuts]

@@ -13,6 +13,7 @@ from signoff.core.model.request import ModelRequest
 from signoff.core.model.response import ModelResponse
 from signoff.models import Timeouts, open_model, prompt
 from signoff.testing import Fault, ScriptedServer
+from tests.streaming import streamed
 from tests.wire.matrix import anthropic, chat, gemini, responses
 from tests.wire.matrix.table import ROWS, Absent, Cell, Expected, Table
 
@@ -64,6 +65,7 @@ def test_the_table_fills_most_of_its_cells() -> None:
     assert len(filled) > len(PLACES) * 3 // 4
 
 
+@pytest.mark.scenario("MB-201")
 @pytest.mark.parametrize("place", [place for place in PLACES if isinstance(place.cell, Cell)], ids=str)
 def test_each_end_is_told_apart(place: Place) -> None:
     """The record of a response says what was played: its end, reason, text, calls, usage, and its failure."""
@@ -79,18 +81,13 @@ async def _ask(place: Place, cell: Cell) -> ModelResponse:
     request = ModelRequest(messages=asked.messages, max_output_tokens=cell.cap)
     # Only a stalled server is waited for, and that briefly.
     timeouts = Timeouts(idle=0.1 if cell.play.fault is Fault.STALL else 30)
-    async with ScriptedServer([cell.play]) as server:
-        model = open_model(name, key=lambda: "sk-test", base_url=f"{server.url}{path}", timeouts=timeouts)
-        try:
-            if not place.stream:
-                return await model.respond(request)
-            async with model.stream(request) as stream:
-                async for _ in stream:
-                    pass
-            return stream.response
-        finally:
-            await model.close()
-            assert [seen.stream for seen in server.requests] == [place.stream]
+    async with (
+        ScriptedServer([cell.play]) as server,
+        open_model(name, key=lambda: "sk-test", base_url=f"{server.url}{path}", timeouts=timeouts) as model,
+    ):
+        response = await (streamed(model, request) if place.stream else model.respond(request))
+        assert [seen.stream for seen in server.requests] == [place.stream]
+        return response
 
 
 def _seen(response: ModelResponse) -> Mapping[str, object]:

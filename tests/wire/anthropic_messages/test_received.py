@@ -101,7 +101,7 @@ def test_a_turn_with_its_results() -> None:
         {"type": "tool_result", "tool_use_id": "toolu_1", "content": "ok"},
         {
             "type": "tool_result",
-            "tool_use_id": "toolu_9",
+            "tool_use_id": "t_9",
             "content": [{"type": "text", "text": "no"}],
             "is_error": True,
         },

@@ -92,7 +92,7 @@ def test_every_part_is_written() -> None:
     assert msgspec.structs.replace(again, streamed=False) == whole
 
 
-@pytest.mark.parametrize("name", LEGAL.keys() - {"error"})
+@pytest.mark.parametrize("name", sorted(LEGAL.keys() - {"error"}))
 def test_what_was_read_is_written_again(name: str) -> None:
     """A record is written with the provider's own items and fields, so that reading it again loses nothing."""
     record = record_of(LEGAL[name])

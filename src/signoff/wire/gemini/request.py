@@ -1,7 +1,7 @@
 """Builds the body of a request. Roles alternate: neighbours of one role are one content."""
 
 from collections.abc import Sequence
-from itertools import groupby, takewhile
+from itertools import takewhile
 from typing import assert_never
 
 from signoff.core.canonical import parse
@@ -23,6 +23,8 @@ from signoff.wire.gemini.parts import call_text, id_of, opaque_text, text_part, 
 from signoff.wire.json_text import dump
 from signoff.wire.memo import Encoded, Memo
 
+_BEGIN = {role: b'{"role":"%b","parts":[' % role.encode() for role in ("user", "model")}
+_END = b"]},"
 _OBJECTS = ("toolConfig", "generationConfig")
 
 
@@ -39,13 +41,19 @@ def build_request(request: ModelRequest, *, model: str, stream: bool, memo: Memo
 
 def _contents(encoded: Sequence[Encoded]) -> bytes:
     """The contents, those of one role together; a message that says nothing to this provider is none."""
-    texts: list[bytes] = []
-    for role, group in groupby((one for one in encoded if one.items), key=lambda one: one.role):
-        if role:
-            texts.append(b'{"role":"%b","parts":[%b]}' % (role.encode(), b",".join(one.items for one in group)))
-        else:
-            texts.extend(one.items for one in group)
-    return b",".join(texts)
+    pieces: list[bytes] = []
+    before = ""  # the role of the content that is open
+    for role, items in encoded:
+        if not items:
+            continue
+        if before and role == before:
+            pieces += (b",", items)
+            continue
+        pieces += (_END if before else b"," if pieces else b"", _BEGIN[role] if role else b"", items)
+        before = role
+    if before:
+        pieces.append(b"]}")
+    return b"".join(pieces)
 
 
 def _encoded(message: Message) -> Encoded:

@@ -29,7 +29,7 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True):
     oddities: frozenset[str] = frozenset()
 
 
-def read_reply(text: str, value: dict[str, JSON], exchange: Exchange, *, event: str = "") -> Reply:
+def read_reply(text: str, value: dict[str, JSON], *, exchange: Exchange, event: str = "") -> Reply:
     """Read a response from its JSON text and its value; `event` is the type of the event that carried it."""
     oddities: set[str] = set()
     fields = fields_of(text)
@@ -50,7 +50,7 @@ def parse_response(body: bytes, exchange: Exchange) -> ModelResponse:
     """Read a body that is not streamed, with status 200; never raises for its content."""
     value = load(body)
     if isinstance(value, dict) and _is_response(value):
-        return _record(read_reply(body.decode(), value, exchange), exchange)
+        return _record(read_reply(body.decode(), value, exchange=exchange), exchange)
     if holds_error(value):
         failure = failure_of(value, exchange, where="stream")
     else:

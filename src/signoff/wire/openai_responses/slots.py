@@ -83,7 +83,7 @@ class Slot:
         for name in ("summary", "content"):
             for index, part in enumerate(list_of(item.get(name))):
                 kind = text_of(object_of(part).get("type"))
-                self.begin_piece(kind, index, object_of(part))
+                self.begin_piece(kind, index, part=object_of(part))
 
     @property
     def kind(self) -> str:
@@ -111,7 +111,7 @@ class Slot:
         """Whether a part of this kind was begun at this index."""
         return (kind, count_of(index) or 0) in self._pieces
 
-    def begin_piece(self, kind: str, index: JSON, part: dict[str, JSON]) -> None:
+    def begin_piece(self, kind: str, index: JSON, *, part: dict[str, JSON]) -> None:
         """Begin a part, unless it is there already."""
         self._pieces.setdefault((kind, count_of(index) or 0), Piece(kind, part))
 

@@ -131,7 +131,7 @@ class Decoder:
         if kind in _LIFECYCLE:
             self._begin(event, frame.data)
             return ()
-        return self._output.take(kind, event, frame.data)
+        return self._output.take(kind, event, text=frame.data)
 
     def _check_sequence(self, event: dict[str, JSON]) -> None:
         number = event.get("sequence_number")
@@ -148,7 +148,7 @@ class Decoder:
         if not isinstance(response, dict):
             self._oddities.add("response_missing")
         elif not self._begun.response_id:
-            self._begun = read_reply(fields_of(text)["response"], response, self._exchange)
+            self._begun = read_reply(fields_of(text)["response"], response, exchange=self._exchange)
         elif text_of(response.get("id")) != self._begun.response_id:
             self._oddities.add("response_id_changed")
 
@@ -158,7 +158,7 @@ class Decoder:
             return ()
         self._check_sequence(event)
         self._typed = self._finished = self._saw_terminal = True
-        self._ended = read_reply(fields_of(text)["response"], response, self._exchange, event=kind)
+        self._ended = read_reply(fields_of(text)["response"], response, exchange=self._exchange, event=kind)
         if is_error(event.get("error")):
             self._oddities.add("error_beside_status")
             self._failure = failure_of(event, self._exchange, where="stream")

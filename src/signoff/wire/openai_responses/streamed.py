@@ -77,7 +77,7 @@ class StreamedOutput:
         """The items in the order of their indexes, each as it was finally given or as it stands."""
         return tuple(slot.whole for slot in sorted(self._slots, key=lambda slot: slot.index))
 
-    def take(self, event_type: str, event: _Event, text: str) -> tuple[Delta, ...]:
+    def take(self, event_type: str, event: _Event, *, text: str) -> tuple[Delta, ...]:
         """Take in one event that is not about the response as a whole; `text` is its JSON text."""
         stem, _, last = event_type.rpartition(".")
         if last in {"delta", "done"} and stem in _TEXTS:
@@ -207,7 +207,7 @@ class StreamedOutput:
         kind = text_of(part.get("type"))
         slot = self._slot(event, kinds[::-1] if kind == "reasoning_text" else kinds)
         if not is_done:
-            slot.begin_piece(kind, event.get(index), part)
+            slot.begin_piece(kind, event.get(index), part=part)
         elif not slot.piece(kind, event.get(index)).replace(part):
             self._oddities.add("text_done_differs")
 
