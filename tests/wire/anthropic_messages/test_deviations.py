@@ -4,12 +4,16 @@ import pytest
 
 from signoff.core.model.parts import TextPart
 from signoff.core.model.response import BodyEnd, End, FailureKind
+from signoff.wire import anthropic_messages
+from signoff.wire.sse import SseDecoder
 from tests.wire.anthropic_messages.streams import (
     LEGAL,
     PING,
     STOP,
+    STREAMED,
     block,
     delta,
+    event,
     finish,
     frame,
     json_pieces,
@@ -191,6 +195,14 @@ def test_a_stream_of_another_protocol_is_not_this_one() -> None:
 
 
 def test_nothing_behind_the_end_matters() -> None:
-    """After `message_stop` the decoder is finished: a second message changes nothing."""
-    response = read(LEGAL["text"] + LEGAL["call"])
-    assert response == read(LEGAL["text"])
+    """After `message_stop`, or an error, the decoder is finished: what follows changes nothing."""
+    for body in (LEGAL["text"], start() + event("error", error={"type": "api_error"})):
+        decoder = anthropic_messages.decoder(STREAMED)
+        frames = SseDecoder().feed(body)
+        for each in frames:
+            assert not decoder.finished
+            decoder.feed(each)
+        expected = decoder.end(BodyEnd.CLEAN)
+        assert decoder.finished
+        assert [decoder.feed(each) for each in SseDecoder().feed(LEGAL["call"] + frame(b"{"))][-1] == ()
+        assert decoder.end(BodyEnd.CLEAN) == expected

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from signoff.core.model.ending import Finish
 from signoff.core.model.parts import CallPart, OpaquePart, Part, ReasoningPart, RefusalPart, TextPart
-from signoff.wire.anthropic_messages.slices import members_of, object_text
 from signoff.wire.anthropic_messages.words import FINISHES, SERVER_CALLS
 from signoff.wire.json_text import JSON, list_of, load, object_of, text_of
+from signoff.wire.slices import members_of, object_text
 
 
 def kind_of(members: Mapping[str, str]) -> str:

@@ -16,10 +16,10 @@ from signoff.core.model.response import End, Failure, FailureKind, ModelResponse
 from signoff.errors import PolicyError
 from signoff.wire.anthropic_messages import frames
 from signoff.wire.anthropic_messages.blocks import kind_of, parts_in, refusal_in
-from signoff.wire.anthropic_messages.slices import array_text, items_of, members_of, object_text
 from signoff.wire.anthropic_messages.tokens import at_end, at_start, members_for
 from signoff.wire.anthropic_messages.words import API, ERROR_TYPES, ERRORS, PLACED, REASONS
 from signoff.wire.json_text import dump, load
+from signoff.wire.slices import array_text, elements_of, members_of, object_text
 
 Members = dict[str, str]
 _UNSAYABLE: Final = frozenset({End.TRANSPORT, End.PROVIDER_ERROR, End.CONTENT_FILTER, End.CONTINUATION})
@@ -126,7 +126,7 @@ def _details(refusals: Sequence[RefusalPart]) -> str:
 def _blocks(response: ModelResponse) -> list[Members]:
     """The content, block by block; a call's input is its raw text."""
     parts = [part for part in response.parts if not isinstance(part, RefusalPart)]
-    native = items_of(response.native) if response.api is API else []
+    native = elements_of(response.native) if response.api is API else []
     if [_compared(part) for part in parts_in(native)] == [_compared(part) for part in parts]:
         blocks = [members_of(block) for block in native]
     else:

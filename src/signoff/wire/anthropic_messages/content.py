@@ -9,9 +9,9 @@ from collections.abc import Iterable
 from signoff.core.model.deltas import CallDelta, CallStarted, Delta, ReasoningDelta, TextDelta
 from signoff.core.model.parts import CallPart, Part
 from signoff.wire.anthropic_messages.open_block import OpenBlock, stray
-from signoff.wire.anthropic_messages.slices import array_text, members_of
 from signoff.wire.anthropic_messages.words import HOMES
 from signoff.wire.json_text import JSON, count_of, object_of, text_of
+from signoff.wire.slices import array_text, members_of
 
 
 class Content:
@@ -80,7 +80,7 @@ class Content:
         if block is None:
             block = self._strays[index, kind] = stray(kind, self._oddities)
             opened = self._open(block)
-        return (*opened, *_shown(block, block.add(delta, kind, members_of(text).get("delta", ""))))
+        return (*opened, *_shown(block, block.add(delta, kind, text=members_of(text).get("delta", ""))))
 
     def stop(self, data: dict[str, JSON]) -> None:
         """Take in a `content_block_stop`."""

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from signoff.wire.anthropic_messages.blocks import kind_of, text_in
-from signoff.wire.anthropic_messages.slices import items_of, object_text
 from signoff.wire.json_text import dump
+from signoff.wire.slices import elements_of, object_text
 from signoff.wire.sse import encode_frame
 
 Members = Mapping[str, str]
@@ -35,7 +35,7 @@ def block_start(index: int, block: Members) -> bytes:
     return event("content_block_start", {"index": str(index), "content_block": object_text(block)})
 
 
-def block_delta(index: int, kind: str, members: Members) -> bytes:
+def block_delta(index: int, kind: str, *, members: Members) -> bytes:
     """What is added to a block."""
     delta = object_text({"type": dump(kind), **members})
     return event("content_block_delta", {"index": str(index), "delta": delta})
@@ -60,22 +60,22 @@ def block(index: int, members: Members) -> Iterator[bytes]:
     """A whole block, from its start to its stop. A call's input is given as raw text and may be cut or no JSON."""
     match kind_of(members):
         case "text":
-            citations = items_of(members.get("citations", ""))
+            citations = elements_of(members.get("citations", ""))
             kept = {name: text for name, text in members.items() if name != "citations" or not citations}
             yield block_start(index, {**kept, "text": '""'})
             if text_in(members, "text"):
-                yield block_delta(index, "text_delta", {"text": members["text"]})
+                yield block_delta(index, "text_delta", members={"text": members["text"]})
             for citation in citations:
-                yield block_delta(index, "citations_delta", {"citation": citation})
+                yield block_delta(index, "citations_delta", members={"citation": citation})
         case "thinking":
             yield block_start(index, {**members, "thinking": '""', "signature": '""'})
             for name, kind in (("thinking", "thinking_delta"), ("signature", "signature_delta")):
                 if text_in(members, name):
-                    yield block_delta(index, kind, {name: members[name]})
+                    yield block_delta(index, kind, members={name: members[name]})
         case kind if "input" in members and kind.endswith("tool_use"):
             yield block_start(index, {**members, "input": "{}"})
             if members["input"]:
-                yield block_delta(index, "input_json_delta", {"partial_json": dump(members["input"])})
+                yield block_delta(index, "input_json_delta", members={"partial_json": dump(members["input"])})
         case _:
             yield block_start(index, members)
     yield block_stop(index)

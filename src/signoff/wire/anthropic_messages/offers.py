@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from signoff.core.model.request import Choice, ModelRequest, Tool
 from signoff.errors import PolicyError
 from signoff.wire.anthropic_messages.blocks import text_in
-from signoff.wire.anthropic_messages.slices import array_text, items_of, members_of, object_text
 from signoff.wire.json_text import dump
+from signoff.wire.slices import array_text, elements_of, members_of, object_text
 
 _TYPES = {"auto": "auto", "none": "none", "required": "any", "tool": "tool"}
 _MODES = {"auto": "auto", "none": "none", "any": "required", "tool": "tool"}
@@ -17,7 +17,7 @@ _MODES = {"auto": "auto", "none": "none", "any": "required", "tool": "tool"}
 
 def tools_of(request: ModelRequest, extra: Mapping[str, str]) -> str:
     """The array of tools: those that `extra` spells out, in their order, then the others; empty if there is none."""
-    spelled = items_of(extra.get("tools", "[]"))
+    spelled = elements_of(extra.get("tools", "[]"))
     names = {text_in(members_of(tool), "name") for tool in spelled}
     tools = [*spelled, *(_tool(tool) for tool in request.tools if tool.name not in names)]
     return array_text(tools) if tools else ""
@@ -53,7 +53,7 @@ def read_choice(text: str) -> tuple[Choice, str]:
 def read_tools(text: str) -> tuple[list[Tool], str]:
     """The tools that a client runs itself, and the whole list as it came if they do not say all of it, or nothing."""
     tools: list[Tool] = []
-    spelled = items_of(text)
+    spelled = elements_of(text)
     is_said = True
     for each in spelled:
         members = members_of(each)

@@ -4,9 +4,9 @@ from typing import Final
 
 from signoff.core.model.parts import Part
 from signoff.wire.anthropic_messages.blocks import kind_of, part_of, text_in
-from signoff.wire.anthropic_messages.slices import array_text, items_of, members_of, object_text
 from signoff.wire.anthropic_messages.words import HOMES, NEUTRAL_BLOCKS, PIECES
 from signoff.wire.json_text import JSON, TextPieces, dump, join, load
+from signoff.wire.slices import array_text, elements_of, members_of, object_text
 
 _BEGUN: Final = {"text": "text", "thinking": "thinking"}
 
@@ -37,7 +37,7 @@ class OpenBlock:
         """Whether a delta of this type belongs here; a block of an unknown kind takes any."""
         return self.kind == HOMES.get(delta) or self.kind not in NEUTRAL_BLOCKS
 
-    def add(self, delta: dict[str, JSON], kind: str, text: str) -> str:
+    def add(self, delta: dict[str, JSON], kind: str, *, text: str) -> str:
         """Take in a delta, given also as text; return what of it can be shown."""
         if self.stopped:
             # a call that goes on is not whole until it is stopped again
@@ -92,7 +92,7 @@ class OpenBlock:
             if member != "input":
                 members[member] = dump(pieces.text)
         if self._citations:
-            members["citations"] = array_text([*items_of(members.get("citations", "")), *self._citations])
+            members["citations"] = array_text([*elements_of(members.get("citations", "")), *self._citations])
         said = self._input_text()
         if said or self.kind == "tool_use":
             members["input"] = said

@@ -16,10 +16,10 @@ from signoff.core.model.request import (
 from signoff.errors import PolicyError, WireError
 from signoff.wire.anthropic_messages.blocks import kind_of, part_of, parts_in, text_in
 from signoff.wire.anthropic_messages.offers import read_choice, read_tools
-from signoff.wire.anthropic_messages.slices import items_of, members_of, object_text
 from signoff.wire.anthropic_messages.words import API
 from signoff.wire.codec import Received
 from signoff.wire.json_text import load
+from signoff.wire.slices import elements_of, members_of, object_text
 
 _OURS: Final = frozenset({"model", "messages", "system", "stream", "max_tokens", "tools", "tool_choice"})
 _PLAIN_TEXT: Final = {"type", "text"}
@@ -45,7 +45,7 @@ def parse_request(body: bytes) -> Received:
     extra.update({"max_tokens": "0"} if most == 0 else {})  # only warms the provider's cache
     try:
         request = ModelRequest(
-            messages=(*_system(members.get("system", "null")), *_messages(items_of(members["messages"]))),
+            messages=(*_system(members.get("system", "null")), *_messages(elements_of(members["messages"]))),
             tools=tuple(tools),
             choice=choice,
             max_output_tokens=most or None,
@@ -70,7 +70,7 @@ def _system(text: str) -> Iterator[SystemMessage]:
         return
     if not isinstance(value, list):
         raise _unread("system is neither a text nor a list of blocks")
-    for block in items_of(text):
+    for block in elements_of(text):
         members = members_of(block)
         if kind_of(members) != "text":
             raise _unread("a block of system is no text")
@@ -100,7 +100,7 @@ def _messages(texts: list[str]) -> Iterator[Message]:
 
 
 def _assistant(content: str) -> AssistantMessage:
-    blocks = items_of(content)
+    blocks = elements_of(content)
     if not blocks:
         said = text_in({"content": content}, "content")
         return AssistantMessage(parts=(TextPart(text=said),) if said else (), api=API)
@@ -114,7 +114,7 @@ def _user(content: str, names: Mapping[str, str]) -> Iterator[Message]:
         return
     results: list[ToolResult] = []
     parts: list[UserPart] = []
-    for block in items_of(content):
+    for block in elements_of(content):
         members = members_of(block)
         if kind_of(members) == "tool_result":
             results.append(_result(block, members, names))
@@ -138,7 +138,7 @@ def _result(block: str, members: Mapping[str, str], names: Mapping[str, str]) ->
     """A result, with its native text where the plain one does not say everything."""
     call_id = text_in(members, "tool_use_id")
     content = members.get("content", '""')
-    blocks = [members_of(each) for each in items_of(content)]
+    blocks = [members_of(each) for each in elements_of(content)]
     plain = len(blocks) <= 1 and all(kind_of(each) == "text" and each.keys() <= _PLAIN_TEXT for each in blocks)
     return ToolResult(
         call_id=call_id,
@@ -151,6 +151,6 @@ def _result(block: str, members: Mapping[str, str], names: Mapping[str, str]) ->
 
 def _text_of(content: str) -> str:
     """The text of a content that is a string, or of the text blocks in it."""
-    blocks = [members_of(each) for each in items_of(content)]
+    blocks = [members_of(each) for each in elements_of(content)]
     texts = [text_in(each, "text") for each in blocks if kind_of(each) == "text"]
     return "".join(texts) if blocks else text_in({"content": content}, "content")

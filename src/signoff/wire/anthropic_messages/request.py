@@ -18,11 +18,11 @@ from signoff.core.model.request import (
 )
 from signoff.errors import PolicyError
 from signoff.wire.anthropic_messages.offers import choice_of, tools_of
-from signoff.wire.anthropic_messages.slices import array_text, members_of, object_text
 from signoff.wire.anthropic_messages.turns import Turn, assistant_blocks, result_blocks, turns_of, user_blocks
 from signoff.wire.anthropic_messages.words import API, DEFAULT_MAX_TOKENS, VERSION
 from signoff.wire.json_text import dump, load
 from signoff.wire.memo import Encoded, Memo
+from signoff.wire.slices import array_text, members_of, object_text
 
 _OURS: Final = ("model", "messages", "system", "stream")
 _OFFERS: Final = frozenset({"tools", "tool_choice", "max_tokens"})

@@ -4,11 +4,11 @@ from signoff.core.model.ending import Exchange, Gathered, conclude
 from signoff.core.model.parts import Part, TextPart
 from signoff.core.model.response import Failure, ModelResponse
 from signoff.wire.anthropic_messages.blocks import finish_of, parts_in, refusal_in
-from signoff.wire.anthropic_messages.slices import items_of, members_of, object_text
 from signoff.wire.anthropic_messages.tokens import usage_of
 from signoff.wire.anthropic_messages.words import API, PLACED
 from signoff.wire.failures import failure_of, not_the_protocol
 from signoff.wire.json_text import JSON, dump, load, text_of
+from signoff.wire.slices import elements_of, members_of, object_text
 
 
 def parse_response(body: bytes, exchange: Exchange) -> ModelResponse:
@@ -23,7 +23,7 @@ def parse_response(body: bytes, exchange: Exchange) -> ModelResponse:
         oddities.add("type_missing")
     content = value.get("content")
     if isinstance(content, list):
-        parts = parts_in(items_of(members["content"]))
+        parts = parts_in(elements_of(members["content"]))
     else:
         oddities.add("content_not_a_list")
         parts = _without_list(content, members.get("content", ""))

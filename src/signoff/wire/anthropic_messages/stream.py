@@ -12,11 +12,11 @@ from signoff.core.model.ending import Exchange, Gathered, conclude
 from signoff.core.model.response import BodyEnd, Failure, ModelResponse
 from signoff.wire.anthropic_messages.blocks import finish_of, refusal_in, text_in
 from signoff.wire.anthropic_messages.content import Content
-from signoff.wire.anthropic_messages.slices import items_of, members_of, object_text
 from signoff.wire.anthropic_messages.tokens import merge, usage_of
 from signoff.wire.anthropic_messages.words import API, PLACED
 from signoff.wire.failures import failure_of, not_the_protocol
 from signoff.wire.json_text import JSON, dump, load, object_of, text_of
+from signoff.wire.slices import elements_of, members_of, object_text
 from signoff.wire.sse import Frame
 
 Event: TypeAlias = dict[str, JSON]
@@ -139,7 +139,7 @@ class Decoder:
         self._count(message.get("usage"), self._head.get("usage", ""))
         if message.get("stop_reason") is not None:
             self._oddities.add("reason_in_start")
-        return self._content.take_whole(items_of(self._head.get("content", "")))
+        return self._content.take_whole(elements_of(self._head.get("content", "")))
 
     def _block_start(self, data: Event, text: str) -> tuple[Delta, ...]:
         block = object_of(data.get("content_block"))

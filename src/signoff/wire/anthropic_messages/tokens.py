@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from typing import Final
 
 from signoff.core.model.response import TokenUsage
-from signoff.wire.anthropic_messages.slices import members_of, object_text
 from signoff.wire.json_text import count_of, load, object_of
+from signoff.wire.slices import members_of, object_text
 
 _INPUTS: Final = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 _CUMULATIVE: Final = (*_INPUTS, "output_tokens", "output_tokens_details", "server_tool_use")

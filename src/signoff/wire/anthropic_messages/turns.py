@@ -22,9 +22,9 @@ from signoff.core.model.parts import (
 )
 from signoff.core.model.request import AssistantMessage, Message, ToolMessage, ToolResult, UserMessage
 from signoff.errors import CanonicalError, PolicyError
-from signoff.wire.anthropic_messages.slices import items_of, members_of, object_text
 from signoff.wire.anthropic_messages.words import API
 from signoff.wire.json_text import dump, load, text_of
+from signoff.wire.slices import elements_of, members_of, object_text
 
 _LEGAL_ID: Final = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _DIGITS: Final = 40
@@ -77,7 +77,7 @@ def assistant_blocks(message: AssistantMessage, turn: Turn) -> list[str]:
     if not own:
         ids = _Ids(turn)
         return list(_from_parts(message.parts, ids, own=message.api is API))
-    blocks = items_of(own)
+    blocks = elements_of(own)
     if any(isinstance(part, TextPart) and not part.text.strip() for part in message.parts):
         return [block for block in blocks if not _is_blank(members_of(block))]
     return blocks

@@ -13,11 +13,11 @@ import msgspec
 from signoff.core.model.parts import Api, CallPart, OpaquePart, Part, ReasoningPart, RefusalPart, TextPart
 from signoff.core.model.response import Failure, FailureKind, ModelResponse, TokenUsage
 from signoff.errors import PolicyError
-from signoff.wire.gemini.exact import array_text, object_text
 from signoff.wire.gemini.parts import NOTHING, call_text, opaque_text, text_part, thought_part
 from signoff.wire.gemini.reasons import block_of, reason_of
 from signoff.wire.gemini.tokens import usage_text
 from signoff.wire.json_text import dump
+from signoff.wire.slices import array_text, object_text
 from signoff.wire.sse import encode_frame
 
 _LINE_ENDS: Final = str.maketrans("\r\n", "  ")

@@ -1,9 +1,10 @@
 """One function call, whole at once or in parts that follow each other."""
 
 from signoff.core.model.parts import CallPart
-from signoff.wire.gemini.exact import Source, Unreadable, array_text
+from signoff.wire.gemini.exact import Source, Unreadable
 from signoff.wire.gemini.partial import assembled
 from signoff.wire.json_text import JSON, text_of
+from signoff.wire.slices import array_text
 
 
 class Call:

@@ -12,8 +12,9 @@ import msgspec
 from signoff.core.model.deltas import CallDelta, CallStarted, Delta, ReasoningDelta, TextDelta
 from signoff.core.model.parts import OpaquePart, Part, ReasoningPart, TextPart
 from signoff.wire.gemini.calls import Call
-from signoff.wire.gemini.exact import At, Source, Unreadable, object_text
+from signoff.wire.gemini.exact import At, Source, Unreadable
 from signoff.wire.json_text import JSON, TextPieces, dump, load
+from signoff.wire.slices import object_text
 
 _PLAIN: Final = {"text"}
 _PLAIN_THOUGHT: Final = {"text", "thought"}

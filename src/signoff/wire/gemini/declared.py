@@ -9,9 +9,9 @@ from typing import Final
 
 from signoff.core.model.request import Choice, Tool
 from signoff.errors import PolicyError
-from signoff.wire.gemini.exact import array_text, object_text
 from signoff.wire.gemini.fields import Node, fields_of, items_of, written
 from signoff.wire.json_text import JSON, dump
+from signoff.wire.slices import array_text, object_text
 
 _MODES: Final = {"auto": "AUTO", "none": "NONE", "required": "ANY", "tool": "ANY"}
 _DECLARATIONS: Final = "functionDeclarations"

@@ -5,7 +5,6 @@ key or a long number stays visible. What must never be put here: anything that k
 """
 
 import re
-from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple, TypeAlias
 
 import msgspec
@@ -95,13 +94,3 @@ def _split(text: str) -> dict[Step, str]:
         return {place: bytes(raw).decode() for place, raw in enumerate(_arrays(text))}
     except (msgspec.DecodeError, ValueError, RecursionError):
         raise Unreadable from None
-
-
-def object_text(members: Mapping[str, str]) -> str:
-    """The text of an object whose values are texts already."""
-    return f"{{{','.join([f'{dump(key)}:{text}' for key, text in members.items()])}}}"
-
-
-def array_text(items: Iterable[str]) -> str:
-    """The text of an array whose items are texts already."""
-    return f"[{','.join(items)}]"

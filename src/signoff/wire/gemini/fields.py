@@ -6,8 +6,9 @@ Each value keeps its exact text beside it. A schema, and whatever else the user 
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from signoff.wire.gemini.exact import Source, object_text
+from signoff.wire.gemini.exact import Source
 from signoff.wire.json_text import JSON, load
+from signoff.wire.slices import object_text
 
 
 class Node(NamedTuple):

@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Final, TypeAlias
 
-from signoff.wire.gemini.exact import Source, Step, array_text, object_text
+from signoff.wire.gemini.exact import Source, Step
 from signoff.wire.json_text import JSON, dump, load
+from signoff.wire.slices import array_text, object_text
 
 _STEP: Final = re.compile(
     r"""\.(?P<name>[A-Za-z_\x80-\U0010ffff][A-Za-z0-9_\x80-\U0010ffff]*+)"""

@@ -6,8 +6,8 @@ from signoff.core.canonical import parse
 from signoff.core.model.parts import Api, CallKind, CallPart, OpaquePart
 from signoff.core.model.turns import CALL_ID
 from signoff.errors import CanonicalError, PolicyError
-from signoff.wire.gemini.exact import object_text
 from signoff.wire.json_text import dump, load
+from signoff.wire.slices import object_text
 
 NOTHING: Final = '{"text":""}'
 """A part that says nothing, for a chunk that would have none."""

@@ -17,9 +17,10 @@ from signoff.errors import PolicyError, WireError
 from signoff.wire.codec import Received
 from signoff.wire.gemini.content import Content
 from signoff.wire.gemini.declared import read_choice, read_tools
-from signoff.wire.gemini.exact import At, Source, Unreadable, array_text
+from signoff.wire.gemini.exact import At, Source, Unreadable
 from signoff.wire.gemini.fields import Node, fields_of, items_of, node_of, renamed, written
 from signoff.wire.json_text import join, text_of
+from signoff.wire.slices import array_text
 
 _RESULT = "functionResponse"
 _PLAIN_RESULT = {"id", "name", "response"}

@@ -17,11 +17,12 @@ from signoff.core.model.request import (
 )
 from signoff.errors import CanonicalError, PolicyError
 from signoff.wire.gemini.declared import config_text, tools_text
-from signoff.wire.gemini.exact import Unreadable, array_text, object_text
+from signoff.wire.gemini.exact import Unreadable
 from signoff.wire.gemini.fields import Node, fields_of, items_of, node_of
 from signoff.wire.gemini.parts import call_text, id_of, opaque_text, text_part, thought_part
 from signoff.wire.json_text import dump
 from signoff.wire.memo import Encoded, Memo
+from signoff.wire.slices import array_text, object_text
 
 _BEGIN = {role: b'{"role":"%b","parts":[' % role.encode() for role in ("user", "model")}
 _END = b"]},"

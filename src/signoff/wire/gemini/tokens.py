@@ -1,8 +1,8 @@
 """Tokens as the protocol counts them: thoughts beside the candidates' tokens, cached input inside the prompt's."""
 
 from signoff.core.model.response import TokenUsage
-from signoff.wire.gemini.exact import object_text
 from signoff.wire.json_text import JSON, count_of
+from signoff.wire.slices import object_text
 
 
 def usage_of(counts: dict[str, JSON], native: str) -> TokenUsage:

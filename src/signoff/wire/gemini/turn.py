@@ -11,10 +11,11 @@ from signoff.core.model.parts import Api
 from signoff.core.model.response import BodyEnd, Failure, ModelResponse, TokenUsage
 from signoff.wire.failures import failure_of, not_the_protocol
 from signoff.wire.gemini.content import Content
-from signoff.wire.gemini.exact import At, Source, Step, Unreadable, array_text, object_text
+from signoff.wire.gemini.exact import At, Source, Step, Unreadable
 from signoff.wire.gemini.reasons import blocked_prompt, finish_of
 from signoff.wire.gemini.tokens import usage_of
 from signoff.wire.json_text import JSON, dump, load, text_of
+from signoff.wire.slices import array_text, object_text
 
 _OWN: Final = frozenset(("candidates", "usageMetadata", "modelVersion", "responseId"))
 """The fields of a chunk that have a place of their own in the record."""

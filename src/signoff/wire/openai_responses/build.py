@@ -14,9 +14,9 @@ from signoff.wire.openai_responses.frames import Event, item_events, lifecycle, 
 from signoff.wire.openai_responses.items import Item
 from signoff.wire.openai_responses.outcome import usage_of
 from signoff.wire.openai_responses.response import ELSEWHERE
-from signoff.wire.openai_responses.slices import fields_of, object_text
 from signoff.wire.openai_responses.words import API
 from signoff.wire.openai_responses.written import items_from, response_id_of
+from signoff.wire.slices import members_of, object_text
 
 _EXPECTED: Final = {
     "object": '"response"',
@@ -139,7 +139,7 @@ def _ended(response: ModelResponse, ending: _Ending, items: tuple[Item, ...]) ->
 
 def _common(response: ModelResponse) -> dict[str, str]:
     """The fields that every account of a response has, those that its provider echoed among them."""
-    echoed = fields_of(response.envelope) if response.api is API else {}
+    echoed = members_of(response.envelope) if response.api is API else {}
     return {
         "id": dump(response_id_of(response)),
         **_EXPECTED,

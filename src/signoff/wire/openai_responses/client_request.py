@@ -27,8 +27,8 @@ from signoff.wire.codec import Received
 from signoff.wire.json_text import JSON, count_of, list_of, load, object_of, text_of
 from signoff.wire.openai_responses.items import Item, array_of, parts_of
 from signoff.wire.openai_responses.request import DEFAULTS, tool_text
-from signoff.wire.openai_responses.slices import elements_of, fields_of, object_text
 from signoff.wire.openai_responses.words import API
+from signoff.wire.slices import elements_of, members_of, object_text
 
 _ABSENT_MEANS: Final = {"store": "true", "include": "[]"}
 """What the provider takes where the client says nothing, and `build_request` would say something else."""
@@ -43,7 +43,7 @@ def parse_request(body: bytes) -> Received:
     value = load(body)
     if not isinstance(value, dict):
         raise WireError("the body is no JSON object; the request was not read. Send one object as the Responses API.")
-    fields = fields_of(body.decode())
+    fields = members_of(body.decode())
     extra = {**_ABSENT_MEANS, **fields}
     messages = _messages(value, extra)
     tools = _tools(value, extra)
@@ -121,7 +121,7 @@ def _user(item: Item) -> UserMessage:
         return UserMessage(parts=(OpaquePart(kind=item.kind, native=item.text),), api=API)
     if isinstance(content, str):
         return UserMessage(parts=(TextPart(text=text_of(content)),), api=API)
-    texts = elements_of(fields_of(item.text).get("content", "[]"))
+    texts = elements_of(members_of(item.text).get("content", "[]"))
     return UserMessage(parts=tuple(_user_part(text) for text in texts), api=API)
 
 
@@ -176,7 +176,7 @@ def _tool(fields: dict[str, JSON], text: str) -> Tool | None:
     name, description = fields.get("name"), fields.get("description")
     if fields.get("type") != "function" or not isinstance(name, str) or not _TOOL_NAME.fullmatch(name):
         return None
-    parameters = fields_of(text).get("parameters", "null")
+    parameters = members_of(text).get("parameters", "null")
     try:
         return Tool(
             name=name,

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from signoff.wire.json_text import JSON, dump, list_of, object_of, text_of
 from signoff.wire.openai_responses.items import CALLS, Item
-from signoff.wire.openai_responses.slices import object_text
+from signoff.wire.slices import object_text
 from signoff.wire.sse import encode_frame
 
 

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from signoff.core.model.parts import CallKind, CallPart, OpaquePart, Part, ReasoningPart, RefusalPart, TextPart
 from signoff.wire.json_text import JSON, dump, list_of, load, object_of, text_of
-from signoff.wire.openai_responses.slices import elements_of
+from signoff.wire.slices import elements_of
 
 AWAITING: Final = frozenset(
     {"computer_call", "local_shell_call", "shell_call", "apply_patch_call", "mcp_approval_request"}

@@ -23,8 +23,8 @@ from signoff.core.model.request import (
 from signoff.errors import PolicyError
 from signoff.wire.json_text import JSON, dump, load, object_of, text_of
 from signoff.wire.memo import Encoded, Memo
-from signoff.wire.openai_responses.slices import elements_of, fields_of, object_text
 from signoff.wire.openai_responses.words import API
+from signoff.wire.slices import elements_of, members_of, object_text
 
 DEFAULTS: Final = {"store": "false", "include": '["reasoning.encrypted_content"]'}
 """Fields that a request has unless `extra` says otherwise."""
@@ -45,7 +45,7 @@ def build_request(request: ModelRequest, *, model: str, stream: bool, memo: Memo
     }
     lead = _leading(request.messages)
     encoded = memo.encode(request.messages[lead:], lambda message: _encode(message, customs))
-    extra = fields_of(request.extra)
+    extra = members_of(request.extra)
     fields = {"model": dump(model), **DEFAULTS}
     said = {
         "instructions": _instructions(request.messages[:lead]),

@@ -10,8 +10,8 @@ from signoff.wire.failures import failure_of, not_the_protocol
 from signoff.wire.json_text import JSON, load, text_of
 from signoff.wire.openai_responses.items import Item, array_of, items_of, parts_of
 from signoff.wire.openai_responses.outcome import Outcome, is_error, outcome_of, usage_of
-from signoff.wire.openai_responses.slices import fields_of, object_text
 from signoff.wire.openai_responses.words import API
+from signoff.wire.slices import members_of, object_text
 
 ELSEWHERE: Final = frozenset({"id", "model", "status", "error", "incomplete_details", "output", "usage"})
 """Fields of a response that the record holds in fields of its own."""
@@ -32,7 +32,7 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True):
 def read_reply(text: str, value: dict[str, JSON], *, exchange: Exchange, event: str = "") -> Reply:
     """Read a response from its JSON text and its value; `event` is the type of the event that carried it."""
     oddities: set[str] = set()
-    fields = fields_of(text)
+    fields = members_of(text)
     if value.get("output") is not None and not isinstance(value["output"], list):
         oddities.add("output_not_list")
     return Reply(

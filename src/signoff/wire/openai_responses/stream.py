@@ -14,9 +14,9 @@ from signoff.wire.json_text import JSON, load, text_of
 from signoff.wire.openai_responses.items import Item, array_of, content_of, parts_of
 from signoff.wire.openai_responses.outcome import PROMISED, Outcome, is_error
 from signoff.wire.openai_responses.response import Reply, holds_error, read_reply
-from signoff.wire.openai_responses.slices import fields_of
 from signoff.wire.openai_responses.streamed import StreamedOutput
 from signoff.wire.openai_responses.words import API
+from signoff.wire.slices import members_of
 from signoff.wire.sse import Frame
 
 _ERRORS: Final = {"error", "response.error"}
@@ -148,7 +148,7 @@ class Decoder:
         if not isinstance(response, dict):
             self._oddities.add("response_missing")
         elif not self._begun.response_id:
-            self._begun = read_reply(fields_of(text)["response"], response, exchange=self._exchange)
+            self._begun = read_reply(members_of(text)["response"], response, exchange=self._exchange)
         elif text_of(response.get("id")) != self._begun.response_id:
             self._oddities.add("response_id_changed")
 
@@ -158,7 +158,7 @@ class Decoder:
             return ()
         self._check_sequence(event)
         self._typed = self._finished = self._saw_terminal = True
-        self._ended = read_reply(fields_of(text)["response"], response, exchange=self._exchange, event=kind)
+        self._ended = read_reply(members_of(text)["response"], response, exchange=self._exchange, event=kind)
         if is_error(event.get("error")):
             self._oddities.add("error_beside_status")
             self._failure = failure_of(event, self._exchange, where="stream")

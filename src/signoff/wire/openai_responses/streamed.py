@@ -11,8 +11,8 @@ from signoff.core.model.deltas import CallDelta, CallStarted, Delta, ReasoningDe
 from signoff.core.model.parts import CallPart, OpaquePart, Part, ReasoningPart, RefusalPart, TextPart
 from signoff.wire.json_text import JSON, count_of, text_of
 from signoff.wire.openai_responses.items import CALLS, Item, content_of, parts_of
-from signoff.wire.openai_responses.slices import fields_of
 from signoff.wire.openai_responses.slots import TEXT_FIELDS, Slot, identity_of
+from signoff.wire.slices import members_of
 
 _Event: TypeAlias = dict[str, JSON]
 
@@ -126,7 +126,7 @@ class StreamedOutput:
         slot = self._slot_of_done(event, item)
         if slot.identity != identity_of(item) and not slot.implied:
             self._oddities.add("item_identity_changed")
-        slot.done = Item(item, fields_of(text)["item"])
+        slot.done = Item(item, members_of(text)["item"])
         parts = parts_of([slot.done], set())
         if slot.has_pieces and content_of(parts_of([slot.streamed], set())) != content_of(parts):
             self._oddities.add("item_done_differs")

@@ -33,7 +33,7 @@ def members_of(text: str) -> dict[str, str]:
         return {json.loads(name): value for name, value in zip(values[::2], values[1::2], strict=False)}
 
 
-def items_of(text: str) -> list[str]:
+def elements_of(text: str) -> list[str]:
     """The text of each item of an array that `json_text.load` can read; none for anything else."""
     if not text.lstrip().startswith("["):
         return []
