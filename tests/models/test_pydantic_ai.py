@@ -24,6 +24,7 @@ from tests.models.asking import run
 from tests.models.providers import ALL, CHAT, CLAUDE, GEMINI, KEY, RESPONSES, Point
 
 HASTY = Timeouts(idle=0.3)
+PATIENT = Timeouts(idle=30)
 
 
 def chunk(delta: dict[str, object], finish: str | None = None) -> bytes:
@@ -49,7 +50,9 @@ def heard(act: Act, at: Point, name: str = CHAT) -> tuple[list[Delta], ModelResp
     async def ask() -> None:
         async with ScriptedServer([act]) as server:
             at(server)
-            async with open_model(name, timeouts=HASTY) as model, model.stream("Hi.") as stream:
+            stalls = isinstance(act, Play) and act.fault is Fault.STALL
+            timeouts = HASTY if stalls else PATIENT
+            async with open_model(name, timeouts=timeouts) as model, model.stream("Hi.") as stream:
                 deltas = [delta async for delta in stream]
             found.append((deltas, stream.response))
             assert [seen.stream for seen in server.requests] == [True]

@@ -82,6 +82,7 @@ def test_any_bytes_give_the_same_frames_however_they_are_split(pieces: list[byte
         (b"data: a\r", Frame(data="a", oddities=("unterminated_frame",))),
         (b"event: x\ndata", Frame(event="x", data="", oddities=("unterminated_frame",))),
         (b'{"error":\n{}}', Frame(data='{"error":\n{}}', oddities=("bare_json", "unterminated_frame"))),
+        (b'[{"error":\n{}}]', Frame(data='[{"error":\n{}}]', oddities=("bare_json", "unterminated_frame"))),
     ],
 )
 def test_a_last_frame_without_its_blank_line_is_given_at_a_clean_end_only(body: bytes, frame: Frame) -> None:

@@ -31,7 +31,7 @@ from signoff.core import jcs
 from signoff.core.jcs import MAX_DEPTH, MAX_DIGITS, Container, Fault, quoted, type_name
 from signoff.errors import CanonicalError
 
-__all__ = ["JSON", "MAX_BYTES", "MAX_DEPTH", "MAX_DIGITS", "canonical", "digest", "digest_bytes", "parse"]
+__all__ = ["JSON", "MAX_BYTES", "MAX_DEPTH", "MAX_DIGITS", "canonical", "depth_of", "digest", "digest_bytes", "parse"]
 
 JSON: TypeAlias = "bool | int | float | str | list[JSON] | dict[str, JSON] | None"
 
@@ -53,7 +53,7 @@ def parse(text: str | bytes, *, max_bytes: int = MAX_BYTES) -> JSON:
     max_bytes of UTF-8. A fraction that is too small for a double becomes 0, as everywhere.
     """
     source = _source(text, max_bytes)
-    if _depth(source) > MAX_DEPTH:
+    if depth_of(source) > MAX_DEPTH:
         raise _bad_text(f"it is nested deeper than {MAX_DEPTH} levels", "Flatten it.")
     reader = _Reader()
     try:
@@ -119,7 +119,7 @@ def _source(text: object, max_bytes: int) -> str:
     return source
 
 
-def _depth(source: str) -> int:
+def depth_of(source: str) -> int:
     """The depth that a parser of this text would reach, or 0 where it cannot matter.
 
     It is known before any parser runs, since a parser in C that recurses may end the process when a host has raised

@@ -8,19 +8,16 @@ those are read strictly, by `signoff.core.canonical`, and by nothing else.
 import json
 import re
 from collections.abc import Iterable
-from itertools import accumulate
 from typing import Final, NoReturn
 
 import msgspec
 import orjson
 
-from signoff.core.canonical import JSON, MAX_DEPTH
+from signoff.core.canonical import JSON, MAX_DEPTH, depth_of
 from signoff.errors import PolicyError
 
 __all__ = ["JSON", "TextPieces", "count_of", "dump", "join", "list_of", "load", "object_of", "text_of", "write"]
 
-_NOT_BRACKETS: Final = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[^\[\]{}"]++', re.DOTALL)
-_STEP: Final = {"[": 1, "{": 1, "]": -1, "}": -1}
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _HALF_AT_END: Final = re.compile("[\ud800-\udbff]\\Z")
 _EMPTY: Final[dict[str, JSON]] = {}
@@ -37,7 +34,7 @@ def load(text: str | bytes) -> JSON:
             text = text.decode()
         except UnicodeDecodeError:
             return None
-    if _too_deep(text):
+    if depth_of(text) > MAX_DEPTH:
         return None
     try:
         value: JSON = _read(text)
@@ -119,14 +116,6 @@ def text_of(value: JSON) -> str:
 def count_of(value: JSON) -> int | None:
     """The value if it is an integer of at least 0 that fits into 63 bits, else None."""
     return value if type(value) is int and 0 <= value < 1 << 63 else None
-
-
-def _too_deep(source: str) -> bool:
-    """Whether a parser would nest deeper than MAX_DEPTH; known before one runs, in linear time."""
-    if source.count("[") + source.count("{") <= MAX_DEPTH:
-        return False
-    brackets = _NOT_BRACKETS.sub("", source)
-    return max(accumulate(map(_STEP.__getitem__, brackets)), default=0) > MAX_DEPTH
 
 
 def _load_with_halves(source: str) -> JSON:

@@ -125,12 +125,12 @@ class ResponseReader:
         self._body.clear()
 
     def _frames(self, decoder: StreamDecoder, frames: tuple[Frame, ...]) -> tuple[Delta, ...]:
-        shown: tuple[Delta, ...] = ()
+        shown: list[Delta] = []
         for frame in frames:
             if decoder.finished:
                 break
-            shown += decoder.feed(frame)
-        return shown
+            shown.extend(decoder.feed(frame))
+        return tuple(shown)
 
     def _said(self, kind: FailureKind, *, where: str) -> Failure:
         return Failure(kind=kind, where=where, status=self._exchange.status)

@@ -130,7 +130,7 @@ class SseDecoder:
     def _take(self, line: bytes) -> None:
         """Take in one line that is not blank."""
         name, _, value = line.partition(b":")
-        bare = self._bare or (name not in _KEPT and not self._named and line.lstrip().startswith(b"{"))
+        bare = self._bare or (name not in _KEPT and not self._named and line.lstrip().startswith((b"{", b"[{")))
         if not (bare or name in _KEPT) or self._is_over(len(line) + 1):
             return  # a comment, an id, a retry time, or a field that nobody knows
         self._size += len(line) + 1

@@ -12,8 +12,7 @@ def prefixes(frames: list[bytes], body_end: BodyEnd) -> list[ModelResponse]:
     made = []
     for length in range(len(body) + 1):
         reading = reader()
-        for byte in body[:length]:
-            reading.feed(bytes([byte]))
+        reading.feed(body[:length])
         made.append(reading.end(body_end))
     return made
 

@@ -5,7 +5,7 @@ with a name, begins another call on a used index. Nothing is allocated by an ind
 """
 
 from collections.abc import Callable
-from typing import Final
+from typing import Final, TypeAlias
 
 from signoff.core.model.deltas import CallDelta, CallStarted, Delta
 from signoff.core.model.parts import CallKind, CallPart
@@ -15,8 +15,8 @@ from signoff.wire.openai_chat.merging import Merged
 _HEAD: Final = frozenset({"index", "id", "type", "function", "custom"})
 _BODY: Final = frozenset({"name", "arguments", "input"})
 
-Exact = Callable[[int], str | None]
-"""Gives the exact text of the arguments of the entry at a place, where they are no string."""
+Exact: TypeAlias = Callable[[], str]
+"""Gives the exact text of arguments that are no string; empty when it cannot be cut out."""
 
 
 class Call:
@@ -62,7 +62,7 @@ class Calls:
         self._last: Call | None = None
         self._oddities = oddities
 
-    def take(self, entry: dict[str, JSON], exact: Callable[[], str | None], *, whole: bool) -> list[Delta]:
+    def take(self, entry: dict[str, JSON], exact: Exact, *, whole: bool) -> list[Delta]:
         """Take in one entry of `tool_calls`; `whole` entries need no index."""
         body = entry.get("custom") if "custom" in entry and "function" not in entry else entry.get("function")
         fields = object_of(body)
@@ -79,7 +79,7 @@ class Calls:
         piece = fields.get("input" if call.kind is CallKind.CUSTOM else "arguments")
         return shown + self._more(call, piece, exact)
 
-    def take_old_form(self, value: dict[str, JSON], exact: Callable[[], str | None]) -> list[Delta]:
+    def take_old_form(self, value: dict[str, JSON], exact: Exact) -> list[Delta]:
         """Take in a `function_call`, which there is one of at most and which has no id."""
         shown: list[Delta] = []
         name = text_of(value.get("name"))
@@ -150,7 +150,7 @@ class Calls:
             if key not in _BODY and key != "id" and value is not None:
                 call.function_extra.add(key, value)
 
-    def _more(self, call: Call, piece: JSON, exact: Callable[[], str | None]) -> list[Delta]:
+    def _more(self, call: Call, piece: JSON, exact: Exact) -> list[Delta]:
         """More of the arguments, which closes every other call; more of a closed call opens it again."""
         if self._last is not call:
             if call.closed:

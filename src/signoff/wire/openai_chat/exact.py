@@ -1,72 +1,43 @@
-"""The exact bytes of pieces of a body: what is evidence is never written anew from what was read of it."""
+"""The exact text of what stands in a body: what is evidence is never written anew from what was read of it."""
 
-from typing import Any
-
-import msgspec
+from signoff.wire.slices import elements_of, members_of
 
 
-class _Function(msgspec.Struct):
-    arguments: msgspec.Raw = msgspec.Raw(b"")
-    input: msgspec.Raw = msgspec.Raw(b"")
+class ExactChoice:
+    """One choice of a body or chunk, cut out only when it is asked for, and then once."""
+
+    __slots__ = ("_body", "_entries", "_members", "_place")
+
+    def __init__(self, body: str, place: int) -> None:
+        self._body = body
+        self._place = place
+        self._members: dict[str, str] | None = None
+        self._entries: list[str] | None = None
+
+    def message(self) -> str:
+        """The message, or the delta; empty when it cannot be cut out."""
+        if self._members is None:
+            self._members = members_of(_at(elements_of(members_of(self._body).get("choices", "")), self._place))
+        delta = self._members.get("delta", "null")
+        return self._members.get("message", "") if delta == "null" else delta
+
+    def arguments(self, entry: int) -> str:
+        """The arguments of the entry of `tool_calls` at a place; empty when they cannot be cut out."""
+        if self._entries is None:
+            self._entries = elements_of(members_of(self.message()).get("tool_calls", ""))
+        members = members_of(_at(self._entries, entry))
+        function = members_of(members.get("function") or members.get("custom", ""))
+        return function.get("arguments") or function.get("input", "")
+
+    def old_arguments(self) -> str:
+        """The arguments of `function_call`; empty when they cannot be cut out."""
+        return members_of(members_of(self.message()).get("function_call", "")).get("arguments", "")
 
 
-class _Entry(msgspec.Struct):
-    function: _Function | None = None
-    custom: _Function | None = None
+def messages_in(body: str) -> list[str]:
+    """The text of each message of a request."""
+    return elements_of(members_of(body).get("messages", ""))
 
 
-class _Turn(msgspec.Struct):
-    tool_calls: list[_Entry] | None = None
-    function_call: _Function | None = None
-
-
-class _Choice(msgspec.Struct):
-    delta: _Turn | None = None
-    message: _Turn | None = None
-
-
-class _Choices(msgspec.Struct):
-    choices: list[msgspec.Raw]
-
-
-class _Message(msgspec.Struct):
-    message: msgspec.Raw
-
-
-class _Messages(msgspec.Struct):
-    messages: list[msgspec.Raw]
-
-
-def arguments_in(body: str | bytes, choice: int, entry: int | None) -> str | None:
-    """The text of arguments that are no string, in the entry at a place or in `function_call`; None if unreadable."""
-    raw = _decoded(body, _Choices)
-    found = None if raw is None else _decoded(raw.choices[choice], _Choice)
-    turn = None if found is None else found.delta or found.message
-    if turn is None:
-        return None
-    if entry is None:
-        function = turn.function_call
-    else:
-        of_call = (turn.tool_calls or [])[entry]
-        function = of_call.function or of_call.custom
-    return None if function is None else bytes(function.arguments or function.input).decode() or None
-
-
-def message_in(body: bytes, choice: int) -> str | None:
-    """The text of a whole choice's message; None if it is unreadable."""
-    raw = _decoded(body, _Choices)
-    found = None if raw is None else _decoded(raw.choices[choice], _Message)
-    return None if found is None else bytes(found.message).decode()
-
-
-def messages_in(body: bytes) -> list[str] | None:
-    """The text of each message of a request; None if it is unreadable."""
-    found = _decoded(body, _Messages)
-    return None if found is None else [bytes(raw).decode() for raw in found.messages]
-
-
-def _decoded(body: Any, kind: Any) -> Any:  # noqa: ANN401 - one of the shapes above
-    try:
-        return msgspec.json.decode(body, type=kind)
-    except (msgspec.DecodeError, ValueError, RecursionError):
-        return None
+def _at(texts: list[str], place: int) -> str:
+    return texts[place] if place < len(texts) else ""

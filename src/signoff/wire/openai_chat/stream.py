@@ -1,13 +1,11 @@
 """Reads a streamed response: chunks, then `[DONE]`. Whatever stands in a chunk, nothing is raised."""
 
-from functools import partial
-
 from signoff.core.model.deltas import Delta
 from signoff.core.model.ending import Exchange, Gathered, conclude
 from signoff.core.model.response import BodyEnd, Failure, ModelResponse
 from signoff.wire.failures import failure_of, not_the_protocol
 from signoff.wire.json_text import JSON, load, object_of
-from signoff.wire.openai_chat.exact import arguments_in
+from signoff.wire.openai_chat.exact import ExactChoice
 from signoff.wire.openai_chat.facts import Facts
 from signoff.wire.openai_chat.turn import Turn
 from signoff.wire.openai_chat.words import API, is_error
@@ -91,11 +89,11 @@ class ChatDecoder:
         """One chunk; an error in it beats what stands beside, which is read all the same."""
         facts = self._facts
         choices = value.get("choices")
-        shown: tuple[Delta, ...] = ()
+        shown: list[Delta] = []
         if isinstance(choices, list):
             for place, choice in enumerate(choices):
                 if isinstance(choice, dict) and facts.is_first(choice):
-                    shown += self._choice(choice, data, place)
+                    shown.extend(self._choice(choice, ExactChoice(data, place)))
             facts.top(value)
             if facts.finish is None and value.get("usage"):
                 self._oddities.add("usage_early")
@@ -106,18 +104,18 @@ class ChatDecoder:
         elif not isinstance(choices, list) and "usage" not in value:
             self._oddities.add("unknown_frame")
             self._strange += len(data)
-        return shown
+        return tuple(shown)
 
-    def _choice(self, choice: dict[str, JSON], data: str, place: int) -> tuple[Delta, ...]:
+    def _choice(self, choice: dict[str, JSON], exact: ExactChoice) -> list[Delta]:
         """Choice 0 of a chunk: its delta, its reason, and what else stands in it."""
         facts = self._facts
         delta = choice.get("delta")
         if delta is None and "message" in choice:
             self._oddities.add("message_in_stream")
             delta = choice["message"]
-        shown: tuple[Delta, ...] = ()
+        shown: list[Delta] = []
         if isinstance(delta, dict):
-            shown = self._turn.take(delta, partial(arguments_in, data, place), whole=False)
+            shown = self._turn.take(delta, exact, whole=False)
         else:
             self._oddities.add("no_delta")
         if facts.finish is not None and shown:

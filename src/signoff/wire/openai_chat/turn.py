@@ -9,11 +9,9 @@ from signoff.core.model.ending import Finish
 from signoff.core.model.parts import Part, ReasoningPart, RefusalPart, TextPart
 from signoff.wire.json_text import JSON, TextPieces, dump, list_of, object_of
 from signoff.wire.openai_chat.calls import Call, Calls
+from signoff.wire.openai_chat.exact import ExactChoice
 from signoff.wire.openai_chat.merging import Merged
 from signoff.wire.openai_chat.words import WHOLE
-
-Exact = Callable[[int | None], str | None]
-"""Gives the exact text of arguments that are no string: of the entry at a place, or of the old `function_call`."""
 
 REASONING: Final = ("reasoning_content", "reasoning")
 _ORDER: Final = (*REASONING, "content", "refusal")
@@ -44,7 +42,7 @@ class Turn:
         """Whether nothing of a message was seen at all."""
         return self._empty
 
-    def take(self, delta: dict[str, JSON], exact: Exact, *, whole: bool) -> tuple[Delta, ...]:
+    def take(self, delta: dict[str, JSON], exact: ExactChoice, *, whole: bool) -> list[Delta]:
         """Take in one delta, or a whole message; return what it adds."""
         shown: list[Delta] = []
         self._empty = self._empty and not delta
@@ -58,12 +56,12 @@ class Turn:
                 shown.extend(self._entries(value, exact, whole=whole))
             elif key == "function_call":
                 self._note("calls")
-                shown.extend(self._calls.take_old_form(object_of(value), partial(exact, None)))
+                shown.extend(self._calls.take_old_form(object_of(value), exact.old_arguments))
             elif key == "role":
                 self._role = self._role or (value if isinstance(value, str) else "")
             else:
                 self._extra.add(key, value)
-        return tuple(shown)
+        return shown
 
     def parts(self, finish: Finish | None) -> tuple[Part, ...]:
         """The parts of the turn, given how it finished, which is what closes its calls."""
@@ -131,12 +129,12 @@ class Turn:
                     shown.extend(self._text(name, fields[key]))
         return shown
 
-    def _entries(self, value: JSON, exact: Exact, *, whole: bool) -> list[Delta]:
+    def _entries(self, value: JSON, exact: ExactChoice, *, whole: bool) -> list[Delta]:
         shown: list[Delta] = []
         for place, entry in enumerate(list_of(value)):
             if isinstance(entry, dict):
                 self._note("calls")
-                shown.extend(self._calls.take(entry, partial(exact, place), whole=whole))
+                shown.extend(self._calls.take(entry, partial(exact.arguments, place), whole=whole))
             else:
                 self._oddities.add("unread_call")
         return shown
