@@ -12,6 +12,8 @@ from signoff.core.model.parts import CallPart
 from signoff.core.model.request import Tool
 from tests.core.test_canonical_parse import with_room_for
 
+pytestmark = pytest.mark.slow
+
 PING = Tool(name="ping")
 TOOL = Tool(name="edit", parameters='{"properties":{"a":{"type":"array"}},"required":["a"]}')
 

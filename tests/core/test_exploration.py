@@ -33,6 +33,8 @@ from tests.core.oracle import objections
 from tests.core.walk import CLOSING, Move, Node, Steps, Walk, World, leads_of, taken
 from tests.core.worlds import small_worlds, worlds
 
+pytestmark = pytest.mark.slow
+
 ANSWERED_BY: dict[Phase, type[Decision]] = {
     Phase.CHECKING_BEFORE: RunCheck,
     Phase.PICTURING_BASELINE: TakePicture,

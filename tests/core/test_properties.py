@@ -17,6 +17,8 @@ from signoff.errors import ProtocolViolation
 from tests.core.oracle import Witness, objections
 from tests.core.strategies import Told, runs
 
+pytestmark = pytest.mark.slow
+
 PATIENT = settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 SEARCH = settings(PATIENT, max_examples=2000, phases=[Stages.generate], database=None)
 

@@ -25,6 +25,8 @@ from tests.streaming import streamed
 from tests.wire.matrix.recorded import ARGUMENTS, RECORDED, Recorded
 from tests.wire.test_matrix import NAMES
 
+pytestmark = pytest.mark.slow
+
 PATH = '{"type":"object","properties":{"path":{"type":"string"}},"required":["path"]}'
 REQUEST = ModelRequest(
     messages=(UserMessage(parts=(TextPart(text="Write a and read b."),)),),

@@ -5,6 +5,8 @@ import pytest
 from signoff.core.model.response import BodyEnd, End
 from tests.wire.anthropic_messages.streams import LEGAL, STOP, read
 
+pytestmark = pytest.mark.slow
+
 NEVER_WHOLE = {"limit in a call", "refusal", "unknown"}
 
 

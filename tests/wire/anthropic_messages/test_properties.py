@@ -1,6 +1,7 @@
 """Whatever a response holds is read back as it was written, and whatever bytes come make a record."""
 
 import msgspec
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,6 +15,8 @@ from signoff.wire.json_text import dump
 from signoff.wire.memo import Memo
 from tests.wire.anthropic_messages.streams import LEGAL, event, frame, read
 from tests.wire.anthropic_messages.strict import faults_of
+
+pytestmark = pytest.mark.slow
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 VALUES: st.SearchStrategy[JSON] = st.recursive(

@@ -16,6 +16,8 @@ from signoff.wire.sse import Frame
 from tests.wire.gemini.strategies import VALUES, responses, unhurried
 from tests.wire.gemini.streams import LEGAL, read, seen, stream
 
+pytestmark = pytest.mark.slow
+
 
 def may_run(response: ModelResponse) -> list[CallPart]:
     """The calls that a host would run: those of a response that is complete."""

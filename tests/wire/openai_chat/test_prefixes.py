@@ -5,6 +5,8 @@ import pytest
 from signoff.core.model.response import BodyEnd, End, ModelResponse
 from tests.wire.openai_chat.chunks import LEGAL, reader
 
+pytestmark = pytest.mark.slow
+
 
 def prefixes(frames: list[bytes], body_end: BodyEnd) -> list[ModelResponse]:
     """What is made of every prefix of a stream, by length, when the body ends there like this."""

@@ -10,6 +10,8 @@ from signoff.wire import openai_responses
 from signoff.wire.sse import SseDecoder
 from tests.wire.openai_responses.streams import LEGAL, data_of, events_of, function_call, opening, read, record_of
 
+pytestmark = pytest.mark.slow
+
 STREAMS = {name: data_of(events) for name, events in LEGAL.items()}
 STREAMS["built"] = b"".join(
     openai_responses.build_stream(reply("Tëxt", calls=[call("f", {"a": "é"})], reasoning="r", response_id="resp_1"))

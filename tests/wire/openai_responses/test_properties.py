@@ -5,6 +5,7 @@ import json
 from typing import Any
 
 import msgspec
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -17,6 +18,8 @@ from signoff.wire.openai_responses.outcome import REASONS
 from signoff.wire.sse import Frame
 from tests.wire.openai_responses.streams import LEGAL, data_of, read
 from tests.wire.openai_responses.strict import faults_of
+
+pytestmark = pytest.mark.slow
 
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=20)
 WORDS = st.text("abz_09", min_size=1, max_size=8)

@@ -4,22 +4,23 @@ from signoff.wire.slices import elements_of, members_of
 
 
 class ExactChoice:
-    """One choice of a body or chunk, cut out only when it is asked for, and then once."""
+    """The `message` or `delta` of one choice of a body, cut out only when it is asked for, and then once."""
 
-    __slots__ = ("_body", "_entries", "_members", "_place")
+    __slots__ = ("_body", "_entries", "_message", "_name", "_place")
 
-    def __init__(self, body: str, place: int) -> None:
+    def __init__(self, body: str, place: int, *, name: str) -> None:
         self._body = body
         self._place = place
-        self._members: dict[str, str] | None = None
+        self._name = name
+        self._message: str | None = None
         self._entries: list[str] | None = None
 
     def message(self) -> str:
         """The message, or the delta; empty when it cannot be cut out."""
-        if self._members is None:
-            self._members = members_of(_at(elements_of(members_of(self._body).get("choices", "")), self._place))
-        delta = self._members.get("delta", "null")
-        return self._members.get("message", "") if delta == "null" else delta
+        if self._message is None:
+            choice = _at(elements_of(members_of(self._body).get("choices", "")), self._place)
+            self._message = members_of(choice).get(self._name, "")
+        return self._message
 
     def arguments(self, entry: int) -> str:
         """The arguments of the entry of `tool_calls` at a place; empty when they cannot be cut out."""

@@ -20,7 +20,7 @@ from signoff.core.model.request import (
 from signoff.errors import PolicyError, WireError
 from signoff.wire.codec import Received
 from signoff.wire.json_text import JSON, count_of, dump, list_of, load, object_of, text_of
-from signoff.wire.openai_chat.exact import messages_in
+from signoff.wire.openai_chat.exact import ExactChoice, messages_in
 from signoff.wire.openai_chat.request import WHOLE_MESSAGE
 from signoff.wire.openai_chat.turn import Turn
 from signoff.wire.openai_chat.words import API
@@ -44,7 +44,7 @@ def parse_request(body: bytes) -> Received:
     extra = {name: field for name, field in value.items() if name not in _OURS}
     try:
         request = ModelRequest(
-            messages=tuple(_messages(list_of(value["messages"]), messages_in(body))),
+            messages=tuple(_messages(list_of(value["messages"]), messages_in(body.decode()))),
             tools=tuple(_tools(extra)),
             choice=_choice(extra),
             max_output_tokens=_most(value),
@@ -73,13 +73,13 @@ def _most(value: Fields) -> int | None:
 # ── Messages ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _messages(values: list[JSON], exact: list[str] | None) -> Iterator[Message]:
+def _messages(values: list[JSON], exact: list[str]) -> Iterator[Message]:
     """The messages; results that follow each other are those of one turn."""
     names: dict[str, str] = {}
     results: list[ToolResult] = []
     for place, value in enumerate(values):
         fields = object_of(value)
-        native = dump(value) if exact is None else exact[place]
+        native = exact[place] if place < len(exact) else dump(value)
         if text_of(fields.get("role")) in _RESULTS:
             results.append(_result(fields, native, names))
             continue
@@ -103,7 +103,7 @@ def _message(fields: Fields, native: str, place: int) -> Message:
             return UserMessage(parts=tuple(_user_parts(fields, native)), api=API)
         case "assistant":
             turn = Turn(set())
-            turn.take(fields, lambda _: None, whole=True)
+            turn.take(fields, ExactChoice("", 0, name="message"), whole=True)
             return AssistantMessage(parts=turn.parts(Finish.STOP), native=native, api=API)
         case role:
             raise _unread(f"message {place} has the role {dump(role)[:40]}")

@@ -69,9 +69,12 @@ def _tools(request: ModelRequest, extra: dict[str, JSON]) -> dict[str, object]:
     if "functions" in extra:  # the old form, kept whole
         return {}
     spelled = list_of(extra.get("tools"))
-    by_name = {text_of(object_of(object_of(entry).get("function")).get("name")): entry for entry in spelled}
-    tools: list[object] = [by_name.pop(tool.name, None) or _tool(tool) for tool in request.tools]
-    tools.extend(entry for entry in spelled if entry not in tools)
+    places = {text_of(object_of(object_of(entry).get("function")).get("name")): n for n, entry in enumerate(spelled)}
+    exact = [orjson.Fragment(dump(entry)) for entry in spelled]
+    taken = [places.get(tool.name) for tool in request.tools]
+    in_place = set(taken)
+    tools = [_tool(tool) if n is None else exact[n] for tool, n in zip(request.tools, taken, strict=True)]
+    tools.extend(entry for n, entry in enumerate(exact) if n not in in_place)
     written: dict[str, object] = {"tools": tools} if tools else {}
     choice = request.choice
     if choice.mode == "tool":
@@ -81,7 +84,7 @@ def _tools(request: ModelRequest, extra: dict[str, JSON]) -> dict[str, object]:
     return written
 
 
-def _tool(tool: Tool) -> dict[str, object]:
+def _tool(tool: Tool) -> object:
     function: dict[str, object] = {"name": tool.name}
     if tool.description:
         function["description"] = tool.description

@@ -1,12 +1,10 @@
 """Reads a whole response. Whatever stands in the body, nothing is raised."""
 
-from functools import partial
-
 from signoff.core.model.ending import Exchange, Gathered, conclude
 from signoff.core.model.response import Failure, ModelResponse
 from signoff.wire.failures import failure_of, not_the_protocol
 from signoff.wire.json_text import JSON, list_of, load, object_of
-from signoff.wire.openai_chat.exact import arguments_in, message_in
+from signoff.wire.openai_chat.exact import ExactChoice
 from signoff.wire.openai_chat.facts import Facts
 from signoff.wire.openai_chat.turn import Turn
 from signoff.wire.openai_chat.words import API, is_error
@@ -40,8 +38,9 @@ def _gathered(value: dict[str, JSON], body: bytes, failure: Failure | None) -> G
         facts.choice(choice)
         message = choice.get("message")
         if isinstance(message, dict):
-            turn.take(message, partial(arguments_in, body, place), whole=True)
-            native = message_in(body, place) or turn.native()
+            exact = ExactChoice(body.decode(), place, name="message")
+            turn.take(message, exact, whole=True)
+            native = exact.message() or turn.native()
         else:
             oddities.add("no_message")
     if not facts.saw_choice:

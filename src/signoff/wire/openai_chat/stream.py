@@ -93,7 +93,7 @@ class ChatDecoder:
         if isinstance(choices, list):
             for place, choice in enumerate(choices):
                 if isinstance(choice, dict) and facts.is_first(choice):
-                    shown.extend(self._choice(choice, ExactChoice(data, place)))
+                    shown.extend(self._choice(choice, data, place))
             facts.top(value)
             if facts.finish is None and value.get("usage"):
                 self._oddities.add("usage_early")
@@ -106,16 +106,16 @@ class ChatDecoder:
             self._strange += len(data)
         return tuple(shown)
 
-    def _choice(self, choice: dict[str, JSON], exact: ExactChoice) -> list[Delta]:
+    def _choice(self, choice: dict[str, JSON], data: str, place: int) -> list[Delta]:
         """Choice 0 of a chunk: its delta, its reason, and what else stands in it."""
         facts = self._facts
-        delta = choice.get("delta")
+        delta, name = choice.get("delta"), "delta"
         if delta is None and "message" in choice:
             self._oddities.add("message_in_stream")
-            delta = choice["message"]
+            delta, name = choice["message"], "message"
         shown: list[Delta] = []
         if isinstance(delta, dict):
-            shown = self._turn.take(delta, exact, whole=False)
+            shown = self._turn.take(delta, ExactChoice(data, place, name=name), whole=False)
         else:
             self._oddities.add("no_delta")
         if facts.finish is not None and shown:
