@@ -94,9 +94,10 @@ def test_what_stands_in_place_of_an_answer(body: bytes, expected: FailureKind, *
 
 def test_a_page_says_how_long_it_was() -> None:
     """The length of what was no answer is kept, and nothing else of it."""
-    response = read(PAGE, status=200, content_type="text/html")
-    assert response.failure is not None
-    assert (response.failure.message_length, response.native, response.parts) == (len(PAGE), "", ())
+    for content_type in ("text/html", "text/event-stream"):
+        response = read(PAGE, content_type=content_type)
+        assert response.failure is not None
+        assert (response.failure.message_length, response.native, response.parts) == (len(PAGE), "", ())
 
 
 @pytest.mark.parametrize("body", [b"", b" \n", BOM, BOM + b"\n"])

@@ -16,7 +16,19 @@ import orjson
 from signoff.core.canonical import JSON, MAX_DEPTH, depth_of
 from signoff.errors import PolicyError
 
-__all__ = ["JSON", "TextPieces", "count_of", "dump", "join", "list_of", "load", "object_of", "text_of", "write"]
+__all__ = [
+    "JSON",
+    "TextPieces",
+    "count_of",
+    "dump",
+    "is_exact",
+    "join",
+    "list_of",
+    "load",
+    "object_of",
+    "text_of",
+    "write",
+]
 
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _HALF_AT_END: Final = re.compile("[\ud800-\udbff]\\Z")
@@ -70,6 +82,17 @@ def join(pieces: Iterable[str]) -> str:
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
+def is_exact(text: str) -> bool:
+    """Whether `join` leaves a text as it is in meaning: no half of a character stays alone in it."""
+    if text.isascii() or not _SURROGATE.search(text):
+        return True
+    try:
+        text.encode("utf-16-le", "surrogatepass").decode("utf-16-le")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
 class TextPieces:
     """A text that arrives in pieces: kept as they are, joined once, shown without half characters."""
 
@@ -91,6 +114,11 @@ class TextPieces:
         half = _HALF_AT_END.search(shown)
         self._half = half[0] if half else ""
         return join((shown[:-1],)) if half else join((shown,))
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether no half of a character stays alone, so that `text` says exactly what came."""
+        return is_exact("".join(self._pieces))
 
     @property
     def text(self) -> str:

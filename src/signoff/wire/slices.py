@@ -11,12 +11,24 @@ from typing import Final
 
 import msgspec
 
-from signoff.wire.json_text import dump
+from signoff.errors import PolicyError
+from signoff.wire.json_text import JSON, dump, load
 
 _read_members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _read_items = msgspec.json.Decoder(list[msgspec.Raw]).decode
 _SPACE: Final = re.compile(r"[ \t\n\r]*")
 _DECODER: Final = json.JSONDecoder()
+
+
+def pasted(native: str, kind: type[dict[str, JSON]] | type[list[JSON]]) -> str:
+    """A native text that is about to be pasted into a body: one JSON object or array, and nothing beside it.
+
+    Raises `PolicyError` for any other: it comes from a record or a file, and could add fields or break the body.
+    """
+    if not isinstance(load(native), kind):
+        form = "object" if kind is dict else "array"
+        raise PolicyError(f"a native text is not one JSON {form}; nothing was sent; leave it out: the parts are used")
+    return native
 
 
 def members_of(text: str) -> dict[str, str]:

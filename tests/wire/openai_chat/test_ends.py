@@ -3,8 +3,11 @@
 import pytest
 
 from signoff.core.model.deltas import CallDelta, CallStarted, ReasoningDelta, RefusalDelta, TextDelta
+from signoff.core.model.ending import Exchange
 from signoff.core.model.parts import CallKind, CallPart, ReasoningPart, RefusalPart, TextPart
-from signoff.core.model.response import BodyEnd, End, FailureKind
+from signoff.core.model.response import BodyEnd, End, Failure, FailureKind
+from signoff.wire import openai_chat
+from signoff.wire.sse import Frame
 from tests.wire.openai_chat.chunks import (
     CALL_A,
     CALL_B,
@@ -182,6 +185,15 @@ def test_an_error_in_the_stream_beats_everything() -> None:
         assert response.failure is not None
         assert (response.end, response.failure.kind) == (End.PROVIDER_ERROR, FailureKind.SERVER_ERROR)
         assert response.text == ("" if len(frames) == 1 else "Hello é😀.")
+
+
+def test_an_error_in_the_stream_beats_how_the_connection_ended() -> None:
+    """What the provider said is kept, also when the transport or the host has a failure of its own."""
+    decoder = openai_chat.decoder(Exchange())
+    decoder.feed(Frame(data='{"error":{"code":"slow_down"}}'))
+    response = decoder.end(BodyEnd.CUT, Failure(kind=FailureKind.DEADLINE, where="host"))
+    assert response.failure is not None
+    assert (response.end, response.failure.kind) == (End.PROVIDER_ERROR, FailureKind.OVERLOADED)
 
 
 def test_the_cap_that_was_reached_is_a_limit() -> None:

@@ -184,7 +184,7 @@ def test_the_client_fuses_two_calls_of_one_index_and_we_do_not() -> None:
 def test_the_client_returns_an_error_under_200_as_an_answer_and_we_do_not() -> None:
     """A body that is an error is a completion without choices for the client."""
     body = b'{"error":{"message":"Boom","type":"server_error","code":"server_error"}}'
-    completion, _ = run([Play(body=body)], ask)
+    completion: Any = run([Play(body=body)], ask)[0]
     assert completion.choices is None
     assert read_whole(body).end is End.PROVIDER_ERROR
 

@@ -94,7 +94,14 @@ def test_the_least_request() -> None:
             AssistantMessage(parts=(CallPart(call_id="", name="f", arguments="{}"),)),
             {"role": "assistant", "content": None, "function_call": {"name": "f", "arguments": "{}"}},
         ),
-        (AssistantMessage(parts=(TextPart(text="a"),), native='{"x":1}', api=OURS), {"x": 1}),
+        (
+            AssistantMessage(parts=(TextPart(text="a"),), native='{"role":"assistant","x":1}', api=OURS),
+            {"role": "assistant", "x": 1},
+        ),
+        (
+            AssistantMessage(parts=(TextPart(text="a"),), native='{"role":"system","content":"b"}', api=OURS),
+            {"role": "assistant", "content": "a"},
+        ),
         (
             AssistantMessage(parts=(TextPart(text="a"),), native="[1]", api=Api.ANTHROPIC_MESSAGES),
             {"role": "assistant", "content": "a"},

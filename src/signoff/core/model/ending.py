@@ -138,7 +138,8 @@ def _finished(facts: Gathered, exchange: Exchange, oddities: set[str]) -> End:
         oddities.add("cap_reached")
         return End.LIMIT
     calls = [part for part in facts.parts if isinstance(part, CallPart)]
-    if not all(are_whole(call) for call in calls):
+    if not all(are_whole(call) for call in calls) or (calls and "invalid_utf8" in oddities):
+        # Bytes that are no text were replaced somewhere: the arguments may not be those that were sent.
         return End.MALFORMED_CALL
     if calls or any(isinstance(part, OpaquePart) and part.awaits_result for part in facts.parts):
         return End.TOOL_CALLS

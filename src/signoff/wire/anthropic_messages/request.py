@@ -22,7 +22,7 @@ from signoff.wire.anthropic_messages.turns import Turn, assistant_blocks, result
 from signoff.wire.anthropic_messages.words import API, DEFAULT_MAX_TOKENS, VERSION
 from signoff.wire.json_text import dump, load
 from signoff.wire.memo import Encoded, Memo
-from signoff.wire.slices import array_text, members_of, object_text
+from signoff.wire.slices import array_text, members_of, object_text, pasted
 
 _OURS: Final = ("model", "messages", "system", "stream")
 _OFFERS: Final = frozenset({"tools", "tool_choice", "max_tokens"})
@@ -92,7 +92,7 @@ def _is_message(message: SystemMessage) -> bool:
 
 def _system(leading: Sequence[SystemMessage]) -> str:
     """A text, or blocks where there are several or one that says more than its text."""
-    own = [message.native if message.api is API else "" for message in leading]
+    own = [pasted(message.native, dict) if message.api is API and message.native else "" for message in leading]
     blocks = [
         native or object_text({"type": '"text"', "text": dump(message.text)})
         for message, native in zip(leading, own, strict=True)
@@ -144,7 +144,7 @@ def _encode(message: Message, turn: Turn) -> Encoded:
         case AssistantMessage():
             return _encoded(_ASSISTANT, assistant_blocks(message, turn))
         case SystemMessage() if _is_message(message):
-            return _encoded(_AS_IT_CAME, [message.native])
+            return _encoded(_AS_IT_CAME, [pasted(message.native, dict)])
         case SystemMessage():
             raise PolicyError(
                 "instructions stand after the conversation has begun; older versions of the Messages API refuse that, "

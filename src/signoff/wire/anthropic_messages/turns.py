@@ -24,7 +24,7 @@ from signoff.core.model.request import AssistantMessage, Message, ToolMessage, T
 from signoff.errors import CanonicalError, PolicyError
 from signoff.wire.anthropic_messages.words import API
 from signoff.wire.json_text import dump, load, text_of
-from signoff.wire.slices import elements_of, members_of, object_text
+from signoff.wire.slices import elements_of, members_of, object_text, pasted
 
 _LEGAL_ID: Final = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _DIGITS: Final = 40
@@ -66,7 +66,7 @@ def result_blocks(message: ToolMessage, turn: Turn) -> list[str]:
     ids = _Ids(turn)
     own = message.api is API
     return [
-        result.native if own and result.native else _result(result, ids.of(result.call_id, result.name))
+        pasted(result.native, dict) if own and result.native else _result(result, ids.of(result.call_id, result.name))
         for result in message.results
     ]
 
@@ -84,7 +84,7 @@ def assistant_blocks(message: AssistantMessage, turn: Turn) -> list[str]:
 
 
 def _own(message: AssistantMessage) -> str:
-    return message.native if message.api is API else ""
+    return pasted(message.native, list) if message.api is API and message.native else ""
 
 
 def _is_blank(block: Mapping[str, str]) -> bool:
@@ -135,7 +135,7 @@ def _call(call: CallPart, call_id: str) -> str:
 def _opaque(part: OpaquePart, *, own: bool) -> str:
     if not own:
         raise PolicyError(f"a part of type {part.kind[:40]!r} of another protocol cannot be sent; leave it out")
-    return part.native
+    return pasted(part.native, dict)
 
 
 def _result(result: ToolResult, call_id: str) -> str:

@@ -36,9 +36,14 @@ class Call:
         self.function_extra = Merged()
 
     def part(self, *, closed: bool) -> CallPart:
-        """The call as a part."""
-        arguments = self.arguments.text
-        return CallPart(call_id=self.call_id, name=self.name, arguments=arguments, kind=self.kind, closed=closed)
+        """The call as a part; one whose arguments hold half a character is never whole."""
+        return CallPart(
+            call_id=self.call_id,
+            name=self.name,
+            arguments=self.arguments.text,
+            kind=self.kind,
+            closed=closed and self.arguments.is_exact,
+        )
 
     def native(self) -> dict[str, JSON]:
         """The call as an entry of `tool_calls`, with every field that came."""

@@ -24,6 +24,7 @@ from signoff.wire.json_text import JSON, dump, list_of, load, object_of, text_of
 from signoff.wire.memo import Encoded, Memo
 from signoff.wire.openai_chat.forms import calls_of
 from signoff.wire.openai_chat.words import API
+from signoff.wire.slices import pasted
 
 WHOLE_MESSAGE: Final = "message"
 """The kind of the one opaque part of a user's message that has fields beside its content."""
@@ -96,13 +97,14 @@ def _encode(message: Message) -> Encoded:
     """One message, or the messages of the results of one turn."""
     match message:
         case SystemMessage():
-            own = message.native if message.api is API else ""
-            return Encoded("", _written({"role": "system", "content": message.text}, own))
+            return Encoded("", _own(message) or write({"role": "system", "content": message.text}))
         case UserMessage():
             return Encoded("", _user(message))
         case AssistantMessage():
-            own = message.native if message.api is API else ""
-            return Encoded("", own.encode() or write(_assistant(message)))
+            own = _own(message)
+            # A server that names another role, or none, would give its words another's authority.
+            spoken = object_of(load(own)).get("role") == "assistant"
+            return Encoded("", own if spoken else write(_assistant(message)))
         case ToolMessage():
             results = [_result(result, own=message.api is API) for result in message.results]
             return Encoded("", b",".join(results))
@@ -110,8 +112,9 @@ def _encode(message: Message) -> Encoded:
             assert_never(message)
 
 
-def _written(value: dict[str, object], own: str) -> bytes:
-    return own.encode() or write(value)
+def _own(message: SystemMessage | AssistantMessage) -> bytes:
+    """The message as it came, if it came from this protocol."""
+    return pasted(message.native, dict).encode() if message.api is API and message.native else b""
 
 
 def _user(message: UserMessage) -> bytes:
@@ -119,7 +122,7 @@ def _user(message: UserMessage) -> bytes:
     own = message.api is API
     first = parts[0] if len(parts) == 1 else None
     if isinstance(first, OpaquePart) and first.kind == WHOLE_MESSAGE and own:
-        return first.native.encode()
+        return pasted(first.native, dict).encode()
     if isinstance(first, TextPart):
         return write({"role": "user", "content": first.text})
     content = [_content(part, own=own) for part in parts]
@@ -131,7 +134,7 @@ def _content(part: TextPart | OpaquePart, *, own: bool) -> object:
         return {"type": "text", "text": part.text}
     if not own:
         raise PolicyError(f"a part of type {part.kind[:40]!r} of another protocol cannot be sent; leave it out")
-    return orjson.Fragment(part.native)
+    return orjson.Fragment(pasted(part.native, dict))
 
 
 def _assistant(message: AssistantMessage) -> dict[str, object]:
@@ -168,7 +171,7 @@ def _assistant_content(parts: Sequence[TextPart | OpaquePart], *, own: bool) -> 
 
 def _result(result: ToolResult, *, own: bool) -> bytes:
     if own and result.native:
-        return result.native.encode()
+        return pasted(result.native, dict).encode()
     if not result.call_id:
         return write({"role": "function", "name": result.name, "content": result.text})
     return write({"role": "tool", "tool_call_id": result.call_id, "content": result.text})

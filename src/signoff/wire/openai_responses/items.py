@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from signoff.core.model.parts import CallKind, CallPart, OpaquePart, Part, ReasoningPart, RefusalPart, TextPart
-from signoff.wire.json_text import JSON, dump, list_of, load, object_of, text_of
+from signoff.wire.json_text import JSON, dump, is_exact, list_of, load, object_of, text_of
 from signoff.wire.slices import elements_of
 
 AWAITING: Final = frozenset(
@@ -131,6 +131,7 @@ def _parts_of_reasoning(value: dict[str, JSON]) -> Iterable[ReasoningPart]:
 def _call_of(item: Item, oddities: set[str]) -> CallPart:
     value, field = item.value, CALLS[item.kind]
     arguments = value.get(field)
+    text_as_sent = arguments if isinstance(arguments, str) else ""
     if arguments is not None and not isinstance(arguments, str):
         oddities.add("arguments_not_string")
     if not item.call_id:
@@ -140,5 +141,5 @@ def _call_of(item: Item, oddities: set[str]) -> CallPart:
         name=text_of(value.get("name")),
         arguments=text_of(arguments) if isinstance(arguments, str) else "" if arguments is None else dump(arguments),
         kind=CallKind.FUNCTION if field == "arguments" else CallKind.CUSTOM,
-        closed=item.closed and value.get("status") not in UNFINISHED,
+        closed=item.closed and value.get("status") not in UNFINISHED and is_exact(text_as_sent),
     )

@@ -24,7 +24,7 @@ from signoff.errors import PolicyError
 from signoff.wire.json_text import JSON, dump, load, object_of, text_of
 from signoff.wire.memo import Encoded, Memo
 from signoff.wire.openai_responses.words import API
-from signoff.wire.slices import elements_of, members_of, object_text
+from signoff.wire.slices import elements_of, members_of, object_text, pasted
 
 DEFAULTS: Final = {"store": "false", "include": '["reasoning.encrypted_content"]'}
 """Fields that a request has unless `extra` says otherwise."""
@@ -112,11 +112,12 @@ def tool_text(tool: Tool) -> str:
 def _encode(message: Message, customs: set[str]) -> Encoded:
     match message:
         case SystemMessage():
-            texts = [message.native if _is_pasted(message) else dump({"role": "developer", "content": message.text})]
+            instructions: dict[str, JSON] = {"role": "developer", "content": message.text}
+            texts = [pasted(message.native, dict) if _is_pasted(message) else dump(instructions)]
         case UserMessage():
             texts = list(_user(message))
         case AssistantMessage():
-            texts = elements_of(message.native) if _is_pasted(message) else list(_assistant(message))
+            texts = elements_of(pasted(message.native, list)) if _is_pasted(message) else list(_assistant(message))
         case ToolMessage():
             texts = [_result(result, message, customs) for result in message.results]
         case _:
@@ -173,7 +174,7 @@ def _call(part: CallPart) -> dict[str, JSON]:
 
 def _result(result: ToolResult, message: ToolMessage, customs: set[str]) -> str:
     if message.api is API and result.native:
-        return result.native
+        return pasted(result.native, dict)
     kind = "custom_tool_call_output" if result.call_id in customs else "function_call_output"
     return dump({"type": kind, "call_id": _required(result.call_id, result.name), "output": result.text})
 
@@ -189,4 +190,4 @@ def _own(part: OpaquePart, message: UserMessage | AssistantMessage) -> str:
     if message.api is not API:
         whose = message.api or "nobody's"
         raise PolicyError(f"a part of type {part.kind[:80]!r} in {whose} format cannot be sent to {API}; leave it out.")
-    return part.native
+    return pasted(part.native, dict)

@@ -141,7 +141,7 @@ class Slot:
             summary: list[JSON] = [piece.value for (kind, _), piece in pieces if kind == "summary_text"]
             content: list[JSON] = [piece.value for (kind, _), piece in pieces if kind != "summary_text"]
             value.update({name: parts for name, parts in (("summary", summary), ("content", content)) if parts})
-        return Item(value, dump(value), closed=self.arguments_closed)
+        return Item(value, dump(value), closed=self.arguments_closed and self._arguments.is_exact)
 
     @property
     def whole(self) -> Item:
