@@ -12,13 +12,13 @@ from signoff.core.completion.evidence import CheckEvidence, Picture
 from signoff.core.goal.decisions import Decision, RunAgent
 from signoff.core.goal.events import AgentOutcome, Event, Role, Stage
 from signoff.core.journal import Record, RunEnds
-from signoff.core.model.deltas import Delta
-from signoff.core.model.request import ModelRequest
-from signoff.core.model.response import ModelResponse
 from signoff.core.values import Moment
 
-if TYPE_CHECKING:  # importing it costs more than all the rest, and commands that ask no model need none of it
+if TYPE_CHECKING:  # importing them costs more than all the rest, and commands that ask no model need none of it
     from signoff.core.generation import Attempt
+    from signoff.core.model.deltas import Delta
+    from signoff.core.model.request import ModelRequest
+    from signoff.core.model.response import ModelResponse
 
 
 class Clock(Protocol):
@@ -86,12 +86,12 @@ class AgentRunner(Protocol):
 class ResponseStream(Protocol):
     """One response in progress: iterate over what it adds, then read the record."""
 
-    def __aiter__(self) -> AsyncIterator[Delta]:
+    def __aiter__(self) -> "AsyncIterator[Delta]":
         """Give each delta as it comes; ends with the response, however that ended, and raises nothing for it."""
         ...
 
     @property
-    def response(self) -> ModelResponse:
+    def response(self) -> "ModelResponse":
         """The record, once the iteration has ended or the context was left; before that, `ProtocolViolation`."""
         ...
 
@@ -104,11 +104,11 @@ class Model(Protocol):
         """The model as the user named it, for records."""
         ...
 
-    def stream(self, request: ModelRequest) -> AbstractAsyncContextManager[ResponseStream]:
+    def stream(self, request: "ModelRequest") -> AbstractAsyncContextManager[ResponseStream]:
         """Send a request and read its response as it comes; leaving the context early ends the connection."""
         ...
 
-    async def respond(self, request: ModelRequest) -> ModelResponse:
+    async def respond(self, request: "ModelRequest") -> "ModelResponse":
         """Send a request and read its response at once, without streaming."""
         ...
 
@@ -120,7 +120,7 @@ class Model(Protocol):
 class AnswerListener(Protocol):
     """Is told how an answer comes about; can change nothing."""
 
-    def added(self, delta: Delta) -> None:
+    def added(self, delta: "Delta") -> None:
         """Hear what a response in progress adds. It belongs to the attempt that is told of next, and may be void."""
         ...
 

@@ -81,11 +81,14 @@ class TaskUsage(msgspec.Struct, frozen=True, kw_only=True):
     tokens: int = 0
     """All tokens: the provider's total where it is more than input and output."""
     calls_without_usage: int = 0
-    """Calls whose input or output was not told: what they spent is unknown, and not zero."""
+    """Calls whose input or output was not told, or not at their end: what they spent is unknown, and not zero."""
 
 
-def charged(usage: TaskUsage, told: TokenUsage | None) -> TaskUsage:
-    """The usage after one more call, with what its provider told of it."""
+def charged(usage: TaskUsage, told: TokenUsage | None, *, is_final: bool = True) -> TaskUsage:
+    """The usage after one more call, with what its provider told of it.
+
+    What was told on the way of a response that never gave its reason is added, and is not final: more was spent.
+    """
     told = told or TokenUsage()
     given, made, total = (max(number or 0, 0) for number in (told.input, told.output, told.total))
     return TaskUsage(
@@ -93,7 +96,7 @@ def charged(usage: TaskUsage, told: TokenUsage | None) -> TaskUsage:
         input_tokens=usage.input_tokens + given,
         output_tokens=usage.output_tokens + made,
         tokens=usage.tokens + max(total, given + made),
-        calls_without_usage=usage.calls_without_usage + (told.input is None or told.output is None),
+        calls_without_usage=usage.calls_without_usage + (not is_final or told.input is None or told.output is None),
     )
 
 

@@ -112,6 +112,8 @@ class ScriptedStream:
     def __init__(self, begin: Callable[[], Callable[[], Awaitable[ModelResponse]]], piece: int) -> None:
         self._begin = begin
         self._piece = piece
+        self._entered = False
+        self._stepping = False
         self._play: Callable[[], Awaitable[ModelResponse]] | None = None
         self._whole: ModelResponse | None = None
         self._steps: Iterator[Step] = iter(())
@@ -119,6 +121,9 @@ class ScriptedStream:
         self._response: ModelResponse | None = None
 
     async def __aenter__(self) -> Self:
+        if self._entered:
+            raise ProtocolViolation("a stream was entered again; nothing was played; ask the model for another")
+        self._entered = True
         self._play = self._begin()
         return self
 
@@ -131,14 +136,19 @@ class ScriptedStream:
         return self
 
     async def __anext__(self) -> Delta:
-        """Give the next piece of the response."""
+        """Give the next piece of the response. Its act is played once, whoever iterates."""
+        if self._stepping:
+            raise ProtocolViolation("a stream was read by two at once; the second got nothing; read it in one task")
+        self._stepping = True
         try:
             await anyio.lowlevel.checkpoint()
-            if self._whole is None:
+            if self._whole is None and self._response is None:
                 await self._started()
         except BaseException:
             self._break_off()
             raise
+        finally:
+            self._stepping = False
         step = next(self._steps, None) if self._response is None else None
         if step is None:
             self._response = self._response or self._whole

@@ -7,6 +7,7 @@ discarded, and told to the listener, also when the caller cancels.
 What must never be put here: tools, a conversation, anything that outlives the answer.
 """
 
+import asyncio
 import contextlib
 import logging
 from collections.abc import Callable
@@ -39,7 +40,7 @@ from signoff.core.generation import (
 from signoff.core.model.deltas import Delta
 from signoff.core.model.request import ModelRequest
 from signoff.core.model.response import ModelResponse
-from signoff.errors import PolicyError, SignoffError
+from signoff.errors import PolicyError
 from signoff.ports import AnswerListener, Model, Timer
 from signoff.runtime.clock import HostClock
 from signoff.runtime.model_task import ModelTask
@@ -162,30 +163,29 @@ class _Asking:
 
     async def _call(self, asked: ModelRequest, phase: GenerationPhase) -> _Call:
         """Make one call, and charge it whatever comes of it."""
-        if self._task is not None:
-            self._task.reserve()
         at = self._clock.seconds()
         generation = started(self._limits, span=self._span, at=at, tools_offered=bool(asked.tools), phase=phase)
         reading = Reading(self._model, asked, generation=generation, timer=self._clock, told=self._tell_delta)
+        if self._task is not None:
+            self._task.reserve()
         try:
             with self._watching(reading.interrupt):
                 stopped_by = await reading.run(grace=self._grace)
         except anyio.get_cancelled_exc_class():
-            cancelled = BoundaryReason.CALLER_CANCELLED
-            self._note(self._settled(reading, cancelled), cancelled)
+            self._note_cancelled(reading)
+            raise
+        except BaseException:
+            self._charge(None, sent=reading.sent)
             raise
         return self._settled(reading, stopped_by)
 
     def _settled(self, reading: Reading, stopped_by: BoundaryReason | None) -> _Call:
+        """A call after its end. This charges it, also where the model's fault is raised."""
+        response: ModelResponse | None = None
         try:
             response = reading.response(stopped_by)
-        except SignoffError:
-            self._charge(None, sent=reading.entered)
-            raise
-        except Exception:
-            self._charge(None, sent=True)
-            raise
-        self._charge(response, sent=True)
+        finally:
+            self._charge(response, sent=reading.sent)
         return _Call(
             response=response,
             stopped_by=stopped_by,
@@ -259,6 +259,14 @@ class _Asking:
         if self._listener is not None:
             _tell(self._listener.attempted, attempt)
 
+    def _note_cancelled(self, reading: Reading) -> None:
+        """Charge and record a call whose caller is cancelled."""
+        cancelled = BoundaryReason.CALLER_CANCELLED
+        try:
+            self._note(self._settled(reading, cancelled), cancelled)
+        except BaseException as error:  # noqa: BLE001 - nothing takes the place of the cancellation
+            _LOG.warning("%s was raised while the caller of a model was cancelled", type(error).__name__)
+
     def _tell_delta(self, delta: Delta) -> None:
         if self._listener is not None:
             _tell(self._listener.added, delta)
@@ -281,5 +289,6 @@ class _Asking:
 def _tell(tell: Callable[[T], object], what: T) -> None:
     try:
         tell(what)
-    except Exception:  # noqa: BLE001 - a listener can change nothing, so its fault ends nothing
+    # It is not awaited, so that a cancellation out of it is its own.
+    except (Exception, asyncio.CancelledError):  # noqa: BLE001 - a listener can change nothing, so its fault ends nothing
         _LOG.exception("a listener failed; the answer goes on")

@@ -32,7 +32,7 @@ class LeftBehind:
         self._total += 1
         self._tasks.add(task)
         task.add_done_callback(self._forget)
-        _LOG.warning("%s ignored its cancellation; it was left behind; %d are running", task.get_name(), self.running)
+        _LOG.warning("%s did not end in time; it was left behind; %d are running", task.get_name(), self.running)
 
     def _forget(self, task: "asyncio.Task[None]") -> None:
         self._tasks.discard(task)

@@ -75,8 +75,13 @@ class ModelTask:
 
     def charge(self, response: ModelResponse | None) -> None:
         """End a call with the usage that its response tells; None is a call of which nothing is known."""
-        self._end_one()
-        self._usage = charged(self._usage, None if response is None else response.usage)
+        usage = charged(self._usage, None)  # whatever a model gives for a response, the call was made
+        try:
+            if response is not None:
+                usage = charged(self._usage, response.usage, is_final=response.saw_reason)
+        finally:
+            self._end_one()
+            self._usage = usage
 
     def release(self) -> None:
         """End a call of which nothing was sent."""

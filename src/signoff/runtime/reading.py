@@ -20,7 +20,7 @@ from signoff.core.generation.partial import cut_response, failed_response
 from signoff.core.model.deltas import Delta
 from signoff.core.model.request import ModelRequest
 from signoff.core.model.response import BodyEnd, End, Failure, FailureKind, ModelResponse
-from signoff.errors import ProtocolViolation
+from signoff.errors import BudgetExhausted, ConfigError, PolicyError, ProtocolViolation
 from signoff.ports import Model, ResponseStream, Timer
 from signoff.runtime.left_behind import LEFT_BEHIND
 
@@ -40,6 +40,8 @@ _TIMEOUTS = frozenset(
     }
 )
 """Names of exceptions by which clients say that they gave up waiting; not all derive from `TimeoutError`."""
+_REFUSALS = (BudgetExhausted, ConfigError, PolicyError, ProtocolViolation)
+"""What a model may raise on entering where it sent nothing; after any other exception it may have sent."""
 
 
 class Reading:
@@ -57,11 +59,14 @@ class Reading:
         self.left_behind = False
         """Whether the model's client did not end within the grace period."""
         self._model = model
+        self._name = model.name
         self._request = request
         self._generation = generation
         self._timer = timer
         self._told = told
+        self._asked = False
         self._stream: ResponseStream | None = None
+        self._exhausted = False
         self._deltas: list[Delta] = []
         self._task: asyncio.Task[None] | None = None
         self._news = anyio.Event()
@@ -75,9 +80,9 @@ class Reading:
         return self._generation
 
     @property
-    def entered(self) -> bool:
-        """Whether the model took the request, so that it may have been sent."""
-        return self._stream is not None
+    def sent(self) -> bool:
+        """Whether the request may have been sent: the model was asked, and did not refuse before it was entered."""
+        return self._stream is not None or (self._asked and not isinstance(self._error(), _REFUSALS))
 
     def interrupt(self) -> None:
         """Have the call stopped for its caller."""
@@ -87,14 +92,17 @@ class Reading:
     async def run(self, *, grace: float) -> BoundaryReason | None:
         """Read to the end; return why it was stopped, or None when it ended by itself. May be called once.
 
-        Cancelled, it stops the call before it goes on to the caller, which takes at most the grace period.
+        Cancelled, it stops the call before it goes on to the caller, which takes at most the grace period. So does the
+        leaving of a response that has ended.
         """
         # Not a task group: see above. The task is owned here until it ends, and by `LEFT_BEHIND` afterwards.
         loop = asyncio.get_running_loop()
-        self._task = task = loop.create_task(self._read(), name=f"the client of the model {self._model.name}")
+        self._task = task = loop.create_task(self._read(), name=f"the client of the model {self._name}")
         task.add_done_callback(self._ended)
         try:
             reason = await self._decided()
+            if reason is None:
+                grace = await self._left(grace)
         finally:
             # On the way out of a cancellation too: what can still be said of the call is recorded by the caller.
             await self._stopped(task, grace)
@@ -102,30 +110,30 @@ class Reading:
 
     def response(self, reason: BoundaryReason | None) -> ModelResponse:
         """The record, after `run`; `reason` is why the call was stopped. Raises what the model raised of its own."""
-        error = self._error()
         if reason is not None:
-            failure = worth_of_stop(reason).failure or _CANCELLED
-            if error is not None and not isinstance(error, asyncio.CancelledError):
-                _LOG.warning("the model %s raised %s while it was stopped", self._model.name, type(error).__name__)
-            given = self._given()
-            return cut_response(self._deltas, failure) if given is None else failed_response(given, failure)
-        if error is not None:
-            return self._after(error)
-        given = self._given()
+            return self._cut(worth_of_stop(reason).failure or _CANCELLED)
+        error, given = self._error(), self._given()
+        if given is not None and self._exhausted and isinstance(error, Exception | asyncio.CancelledError):
+            self._log(error, "its response was left")
+        elif error is not None:
+            return self._after(error, given)
         if given is None:
-            raise ProtocolViolation(
-                f"the model {self._model.name} gave no record; its response is lost; mend the model"
-            )
+            raise ProtocolViolation(f"the model {self._name} gave no record; its response is lost; mend the model")
         return given
 
     # ── In the task ──────────────────────────────────────────────────────────────────────────────────────────────────
 
     async def _read(self) -> None:
+        self._asked = True
         async with self._model.stream(self._request) as stream:
             self._stream = stream
             async for delta in stream:
                 if not self._take(delta):
                     return
+            # It has ended here: how long the client takes to leave, and what it raises then, is no part of a response.
+            self._exhausted = True
+            self._advance(Ended(self._timer.seconds()))
+            self._news.set()
 
     def _take(self, delta: Delta) -> bool:
         """Take a delta in; whether more of them are wanted."""
@@ -149,19 +157,27 @@ class Reading:
         while isinstance(self._generation.decision, GoOn):
             if self._interrupted:
                 return BoundaryReason.CALLER_CANCELLED
-            await self._news_by(self._generation.decision.wake_at)
-            self._advance(TimePassed(self._timer.seconds()))
+            self._advance(TimePassed(await self._news_by(self._generation.decision.wake_at)))
         decision = self._generation.decision
         return decision.reason if isinstance(decision, Stop) else None
 
-    async def _news_by(self, wake_at: float | None) -> None:
+    async def _news_by(self, wake_at: float | None) -> float:
+        """Wait for news, or for a moment; return how late it is. That the wait ended counts, whatever the clock shows."""
         self._news = anyio.Event()
         self._awaited = math.inf if wake_at is None else wake_at
         if wake_at is None:
             await self._news.wait()
-            return
+            return self._timer.seconds()
         with self._timer.move_on_at(wake_at):
             await self._news.wait()
+            return self._timer.seconds()
+        return max(self._timer.seconds(), wake_at)
+
+    async def _left(self, grace: float) -> float:
+        """Wait for the client to leave its response, in real time; return what is left of the grace period."""
+        with anyio.move_on_after(grace):
+            await self._over.wait()
+        return 0.0
 
     async def _stopped(self, task: "asyncio.Task[None]", grace: float) -> None:
         """Have the task ended; leave it behind when it will not."""
@@ -197,20 +213,34 @@ class Reading:
         return asyncio.CancelledError() if self._task.cancelled() else self._task.exception()
 
     def _given(self) -> ModelResponse | None:
-        """The record that the model gives; None when it has none."""
+        """The record that the model gives; None when it has none, or something else in its place."""
         if self._stream is None:
             return None
         try:
-            return self._stream.response
-        except ProtocolViolation:
+            given: object = self._stream.response
+        except (ProtocolViolation, asyncio.CancelledError):  # nobody is cancelled in a property
             return None
+        return given if isinstance(given, ModelResponse) else None
 
-    def _after(self, error: BaseException) -> ModelResponse:
+    def _cut(self, failure: Failure) -> ModelResponse:
+        """The record of a call that was stopped; no fault of the model takes its place."""
+        error, given = self._error(), None
+        try:
+            given = self._given()
+        except Exception as fault:  # noqa: BLE001 - the port: a model that fails when it is stopped changes nothing
+            error = fault
+        if error is not None and not isinstance(error, asyncio.CancelledError):
+            self._log(error, "it was stopped")
+        return cut_response(self._deltas, failure) if given is None else failed_response(given, failure)
+
+    def _log(self, error: BaseException, when: str) -> None:
+        _LOG.warning("the model %s raised %s while %s", self._name, type(error).__name__, when)
+
+    def _after(self, error: BaseException, given: ModelResponse | None) -> ModelResponse:
         """The record after an exception of the model's client; one that says nothing about the network is raised."""
         failure = _failure_by(error)
         if failure is None:
             raise error
-        given = self._given()
         if given is None:
             return cut_response(self._deltas, failure)
         return msgspec.structs.replace(given, failure=failure, end=End.TRANSPORT, body_end=BodyEnd.CUT)

@@ -33,6 +33,7 @@ class Decoder:
         self._changed: dict[str, str] = {}
         self._model = ""
         self._usage: dict[str, str] | None = None
+        self._has_output = False
         self._reason: str | None = None
         self._failure: Failure | None = None
         self._recognised = False
@@ -92,7 +93,7 @@ class Decoder:
             body_end=body_end,
             streamed=True,
             parts=(*parts, refusal) if refusal else tuple(parts),
-            usage=None if self._usage is None else usage_of(self._usage),
+            usage=None if self._usage is None else usage_of(self._usage, has_output=self._has_output),
             response_id=text_in(head, "id"),
             model=self._model,
             failure=own or failure,
@@ -156,6 +157,7 @@ class Decoder:
     def _message_delta(self, data: Event, text: str) -> tuple[Delta, ...]:
         members = members_of(text)
         self._count(data.get("usage"), members.get("usage", ""))
+        self._has_output = self._has_output or object_of(data.get("usage")).get("output_tokens") is not None
         changed = members_of(members.get("delta", ""))
         beside = {name: value for name, value in members.items() if name not in {"delta", "usage"}}
         self._changed.update((name, value) for name, value in {**beside, **changed}.items() if name not in PLACED)

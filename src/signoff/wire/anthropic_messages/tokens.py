@@ -12,13 +12,16 @@ _CUMULATIVE: Final = (*_INPUTS, "output_tokens", "output_tokens_details", "serve
 _LATE: Final = frozenset({"output_tokens", "output_tokens_details", "server_tool_use"})
 
 
-def usage_of(members: Mapping[str, str]) -> TokenUsage:
-    """The usage that an object's members tell; all input is the uncached, the written and the read together."""
-    uncached, written, read, output = (
-        count_of(load(members.get(name, "null"))) for name in (*_INPUTS, "output_tokens")
-    )
+def usage_of(members: Mapping[str, str], *, has_output: bool = True) -> TokenUsage:
+    """The usage that an object's members tell; all input is the uncached, the written and the read together.
+
+    Without `has_output` they come from the start of a stream, whose output is a placeholder and no count.
+    """
+    late = members if has_output else {}
+    uncached, written, read = (count_of(load(members.get(name, "null"))) for name in _INPUTS)
+    output = count_of(load(late.get("output_tokens", "null")))
     counted = [count for count in (uncached, written, read) if count is not None]
-    details = object_of(load(members.get("output_tokens_details", "null")))
+    details = object_of(load(late.get("output_tokens_details", "null")))
     return TokenUsage(
         input=count_of(sum(counted)) if counted else None,
         cached_read=read,
