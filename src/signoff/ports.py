@@ -105,7 +105,10 @@ class Model(Protocol):
         ...
 
     def stream(self, request: "ModelRequest") -> AbstractAsyncContextManager[ResponseStream]:
-        """Send a request and read its response as it comes; leaving the context early ends the connection."""
+        """Send a request and read its response as it comes; leaving the context early ends the connection.
+
+        Entering raises `PolicyError`, `ConfigError`, `ProtocolViolation` or `BudgetExhausted` only if nothing was sent.
+        """
         ...
 
     async def respond(self, request: "ModelRequest") -> "ModelResponse":

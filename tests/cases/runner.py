@@ -1,8 +1,9 @@
 """Play cases from public failure reports against the product: `python tests/cases/runner.py FILE.jsonl`.
 
 One JSON line a case goes out: `id`, `ok`, `got`. `ok` is null, with a `reason`, where nothing can decide its kind yet.
-The exit status is 1 when a case came out wrong, 2 when the file cannot be read. The runner holds no answers: a player
-translates the input into calls and the result into words, and `words` compares those with what the case expects.
+The exit status is 1 when a case came out wrong or cannot be played, 2 when the file cannot be read. The runner holds no
+answers: a player translates the input into calls and the result into words, and `words` compares those with what the
+case expects.
 """
 
 import json
@@ -13,6 +14,7 @@ from typing import Any, Final, TypeAlias
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
+from signoff.errors import SignoffError
 from tests.cases import sse_stream, tool_args
 from tests.cases.words import mismatches, unknown
 
@@ -39,7 +41,10 @@ def judge(case: Mapping[str, Any]) -> dict[str, Any]:
     identity, kind = case["id"], case["kind"]
     if kind not in PLAYERS:
         return {"id": identity, "ok": None, "reason": WITHOUT.get(kind, f"the kind {kind!r} is not known")}
-    got = dict(PLAYERS[kind](case["input"]))
+    try:
+        got = dict(PLAYERS[kind](case["input"]))
+    except (KeyError, TypeError, ValueError, SignoffError) as error:
+        return {"id": identity, "ok": None, "reason": f"the input cannot be played: {type(error).__name__} {error}"}
     line: dict[str, Any] = {"id": identity, "ok": None, "got": got}
     if wrong := mismatches(case["expect"], got):
         return line | {"ok": False, "wrong": wrong}
@@ -78,7 +83,7 @@ def main(arguments: list[str]) -> int:
             return 2
         for case in cases:
             line = judge(case)
-            wrong += line["ok"] is False
+            wrong += line["ok"] is False or line.get("reason", "").startswith("the input cannot")
             sys.stdout.write(json.dumps(line, ensure_ascii=False) + "\n")
             sys.stdout.flush()
     return 1 if wrong else 0

@@ -10,6 +10,8 @@ from typing import Any, Final
 import anyio
 
 from signoff.core.boundary import Accepted, AnswerPolicy, AskAgain, Take, Worth, decide, worth
+from signoff.core.model.arguments import FaultCode
+from signoff.core.model.calls import ToolCall
 from signoff.core.model.request import ModelRequest
 from signoff.core.model.response import End, ModelResponse
 from signoff.models import Timeouts, open_model, prompt
@@ -53,11 +55,16 @@ def play(case: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "status": "complete" if isinstance(judged, Accepted) else NAMED[response.end],
         "text": response.text,
-        "calls": [[call.name, json.loads(call.arguments)] for call in calls if call.fault is None],
+        "calls": [[call.name, json.loads(call.arguments)] for call in calls if _fits(call)],
         "executable_tool_calls": len(calls),
         "retryable": retryable,
         "end": str(response.end),
     }
+
+
+def _fits(call: ToolCall) -> bool:
+    """Whether nothing speaks against a call but that the case says nothing of tools."""
+    return call.fault is None or call.fault.code is FaultCode.UNKNOWN_TOOL
 
 
 async def _asked(provider: str, attempts: Sequence[Mapping[str, Any]]) -> tuple[ModelResponse, Worth, bool]:

@@ -30,7 +30,8 @@ from signoff.core.model.response import BodyEnd, End, Failure, FailureKind, Mode
 
 READ = Tool(name="read", parameters='{"properties":{"path":{"type":"string"}},"required":["path"]}')
 SHELL = OpaquePart(kind="shell_call", native="{}", awaits_result=True)
-REQUEST = ModelRequest(messages=(UserMessage(parts=(TextPart(text="Go."),)),), tools=(READ, Tool(name="ping")))
+TOOLS = (READ, Tool(name="ping"), Tool(name="patch"))
+REQUEST = ModelRequest(messages=(UserMessage(parts=(TextPart(text="Go."),)),), tools=TOOLS)
 
 
 def call(arguments: str = '{"path":"a"}', *, call_id: str = "c1", name: str = "read") -> CallPart:
@@ -77,7 +78,9 @@ def test_what_the_loop_answers_is_no_fault_of_the_boundary() -> None:
     judged = worth(response(call("{}", name="unknown"), call("{}", call_id="c2"), end=End.TOOL_CALLS), REQUEST)
     assert isinstance(judged, Accepted)
     unknown, wrong = judged.calls
-    assert (unknown.name, unknown.fault, unknown.arguments) == ("unknown", None, b"{}")
+    assert (unknown.name, unknown.arguments) == ("unknown", b"{}")
+    assert unknown.fault is not None
+    assert unknown.fault.code is FaultCode.UNKNOWN_TOOL
     assert wrong.fault is not None
     assert (wrong.fault.code, wrong.fault.field, wrong.arguments) == (FaultCode.MISSING_REQUIRED, "path", b"{}")
 

@@ -91,6 +91,12 @@ def test_what_a_call_costs(told: TokenUsage | None, expected: tuple[int, int, in
     assert (usage.input_tokens, usage.output_tokens, usage.tokens, usage.calls_without_usage) == expected
 
 
+def test_a_count_that_was_not_the_last_is_no_whole_one() -> None:
+    """It is added, and its call stands among those of which not everything is known."""
+    usage = charged(TaskUsage(), TokenUsage(input=10, output=5), is_final=False)
+    assert usage == TaskUsage(calls=1, input_tokens=10, output_tokens=5, tokens=15, calls_without_usage=1)
+
+
 NUMBERS = st.none() | st.integers(-(10**6), 10**6)
 
 

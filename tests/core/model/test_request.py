@@ -62,3 +62,12 @@ def test_what_a_tool_requires() -> None:
     assert required_of(Tool(name="f", parameters='{"required":["b","a",5]}')) == ("b", "a")
     assert required_of(Tool(name="f", parameters='{"required":"a"}')) == ()
     assert required_of(Tool(name="f")) == required_of(None) == ()
+
+
+@pytest.mark.parametrize(
+    "parameters", ['{"type":"array"}', '{"type":["object"]}', '{"type":1}', {"type": "object"}, None]
+)
+def test_parameters_are_the_text_of_an_object_schema(parameters: object) -> None:
+    """A schema given as a value, or one of something else than an object, is refused with what to do."""
+    with pytest.raises(PolicyError, match=r"text: json\.dumps|arguments are an object"):
+        Tool(name="f", parameters=parameters)  # type: ignore[arg-type]

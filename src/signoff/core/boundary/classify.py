@@ -13,7 +13,7 @@ from typing import Final, Literal, TypeAlias, assert_never
 import msgspec
 
 from signoff.core.boundary.reasons import BoundaryReason
-from signoff.core.model.arguments import Fault, FaultCode, read
+from signoff.core.model.arguments import Fault, FaultCode, FaultLevel, read
 from signoff.core.model.calls import ToolCall
 from signoff.core.model.parts import CallKind, CallPart, OpaquePart, ReasoningPart, RefusalPart
 from signoff.core.model.request import ModelRequest, Tool
@@ -89,6 +89,7 @@ _FAILED_BECAUSE: Final = {
     FailureKind.PROVIDER_TIMEOUT: BoundaryReason.PROVIDER_TIMEOUT,
     FailureKind.DEADLINE: BoundaryReason.CALL_DEADLINE_EXCEEDED,
 }
+_NOT_OFFERED: Final = Fault(code=FaultCode.UNKNOWN_TOOL, level=FaultLevel.SCHEMA)
 _NOT_JSON: Final = frozenset(
     {
         FaultCode.TRUNCATED,
@@ -182,7 +183,8 @@ def _taken(part: CallPart, tools: Mapping[str, Tool], ids: set[str]) -> ToolCall
         broken = given.code in _NOT_JSON
         reason = BoundaryReason.INCOMPLETE_TOOL_ARGUMENTS if broken else BoundaryReason.INVALID_TOOL_ARGUMENTS
         return reason, given
-    return ToolCall(call_id=part.call_id, name=part.name, arguments=given.data, kind=part.kind, fault=given.fault)
+    fault = given.fault if part.name in tools else _NOT_OFFERED
+    return ToolCall(call_id=part.call_id, name=part.name, arguments=given.data, kind=part.kind, fault=fault)
 
 
 def _closed_by_the_body(part: CallPart, response: ModelResponse) -> CallPart:

@@ -20,4 +20,5 @@ class ToolCall(msgspec.Struct, frozen=True, kw_only=True):
     """Canonical JSON, an object; of a custom call, its text in UTF-8."""
     kind: CallKind = CallKind.FUNCTION
     fault: Fault | None = None
-    """What the tool's schema says against the arguments; such a call is answered and not run."""
+    """What speaks against running it: no such tool was offered, or its schema refuses the arguments. Such a call is
+    answered and not run."""

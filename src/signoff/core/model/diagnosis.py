@@ -30,6 +30,7 @@ class FaultCode(StrEnum):
     WRONG_TYPE = "wrong_type"
     MISSING_REQUIRED = "missing_required"
     NOT_CANONICAL = "not_canonical"
+    UNKNOWN_TOOL = "unknown_tool"
 
 
 class FaultLevel(StrEnum):
@@ -67,6 +68,7 @@ _SAID: Final = {
     FaultCode.DUPLICATE_KEY: "A key appears more than once{at}.",
     FaultCode.WRONG_TYPE: "The arguments have another type than the tool declares{at}.",
     FaultCode.MISSING_REQUIRED: "A required argument is missing{at}.",
+    FaultCode.UNKNOWN_TOOL: "No such tool was offered.",
     FaultCode.NOT_CANONICAL: "The arguments are too long, too deep, or hold a number or text without an exact form.",
 }
 _MANY: Final = 1000

@@ -86,7 +86,15 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
                 "at most 64 of letters, digits, '_' and '-'"
             )
             raise PolicyError(message)
-        schema_of(self.parameters)
+        if not isinstance(self.parameters, str):
+            raise PolicyError(
+                f"the parameters of tool {self.name} are no text; give a JSON Schema as text: json.dumps(…)"
+            )
+        kind = schema_of(self.parameters).get("type", "object")
+        if kind != "object":
+            raise PolicyError(
+                f"the parameters of tool {self.name} are of type {str(kind)[:40]!r}; arguments are an object"
+            )
 
     @property
     def schema(self) -> dict[str, Any]:
