@@ -282,6 +282,11 @@ def test_strictness_off_accepts_a_call_that_shows_its_own_end(part: CallPart, ac
     answer = response(part, end=End.TRANSPORT)
     assert isinstance(worth(answer, REQUEST, strict_finish="off"), Accepted) is accepted
     assert isinstance(worth(answer, REQUEST), Discarded)
+    if not part.closed:  # the other protocols say that a call is closed, so that one that is not goes on
+        for api in (Api.OPENAI_RESPONSES, Api.ANTHROPIC_MESSAGES, Api.GEMINI, Api.OTHER):
+            assert isinstance(
+                worth(response(part, end=End.TRANSPORT, api=api), REQUEST, strict_finish="off"), Discarded
+            )
 
 
 def test_calls_without_ids_are_named_where_the_protocol_has_none() -> None:

@@ -121,6 +121,25 @@ def test_visible_text_is_shown_before_reasoning() -> None:
 
 
 @pytest.mark.parametrize(
+    ("extra", "forced"),
+    [
+        ("{}", True),
+        ('{"temperature":0.5}', True),
+        ('{"tool_choice":"auto"}', False),
+        ('{"toolConfig":{}}', False),
+        ('{"thinking":{"type":"adaptive"}}', False),
+        ("[]", True),
+        ("{", True),
+    ],
+)
+def test_no_tool_is_forced_against_the_providers_own_fields(extra: str, forced: bool) -> None:  # noqa: FBT001
+    """Where the request's own fields choose tools, or forbid to force one, asking again leaves the choice alone."""
+    request = msgspec.structs.replace(REQUEST, extra=extra)
+    again = asked(after(response(call("{"), end=End.MALFORMED_CALL), request=request)).request
+    assert again.choice == (Choice(mode="required") if forced else Choice())
+
+
+@pytest.mark.parametrize(
     ("answer", "choice", "forced"),
     [
         (response(call("{"), end=End.MALFORMED_CALL), Choice(), True),

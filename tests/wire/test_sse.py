@@ -40,6 +40,10 @@ FORMS = {
         b"data: a\xff\xc3\n\ndata: b\n\n",
         [Frame(data="a\ufffd\ufffd", oddities=("invalid_utf8",)), Frame(data="b")],
     ),
+    "bare JSON right behind fields": (
+        b'data: a\n{"error":{}}\n\ndata: b\n\n',
+        [Frame(data="a"), Frame(data='{"error":{}}', oddities=("bare_json",)), Frame(data="b")],
+    ),
     "bare JSON lines": (
         b'data: a\n\n{\n  "error": {\n    "code": 500\n  }\n}\n\ndata: b\n\n',
         [

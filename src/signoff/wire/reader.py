@@ -81,6 +81,8 @@ class ResponseReader:
                 self._decoder = self._codec.decoder(self._exchange)
         if self._decoder is None:
             self._keep(data)
+            # blanks are not kept, but they end somewhere too
+            self._too_large = self._too_large or (self._form is _Form.UNDECIDED and self._length > self._max_body)
             return ()
         shown = self._frames(self._decoder, self._sse.feed(data))
         self._too_large = self._sse.too_large or (self._length > self._max_body and not self._decoder.finished)

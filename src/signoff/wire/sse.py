@@ -112,6 +112,8 @@ class SseDecoder:
         frames: list[Frame] = []
         for line in lines:
             if line:
+                if self._named and not self._bare and line.lstrip().startswith((b"{", b"[{")):
+                    frames.extend(self._dispatched())  # JSON that stands right behind fields is a frame of its own
                 self._take(line)
                 if self._too_large:
                     break

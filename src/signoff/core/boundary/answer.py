@@ -14,6 +14,7 @@ import msgspec
 
 from signoff.core.boundary.classify import Accepted, Discarded, Failed, Paused, Refused, StrictFinish, Worth
 from signoff.core.boundary.reasons import BoundaryReason
+from signoff.core.canonical import parse
 from signoff.core.model.calls import ToolCall
 from signoff.core.model.parts import Api, TextPart
 from signoff.core.model.request import AssistantMessage, Choice, Message, ModelRequest, UserMessage
@@ -21,7 +22,7 @@ from signoff.core.model.response import End, FailureKind, ModelResponse
 from signoff.core.model.texts import inert, is_blank, tail
 from signoff.core.model.turns import append, latest_text
 from signoff.core.values import require_count
-from signoff.errors import PolicyError
+from signoff.errors import CanonicalError, PolicyError
 
 
 class AnswerPolicy(msgspec.Struct, frozen=True, kw_only=True):
@@ -94,6 +95,7 @@ _LASTING: Final = frozenset(
     }
 )
 _MOST_DOUBLINGS: Final = 64
+_ABOUT_CHOICE: Final = frozenset({"tool_choice", "toolConfig", "tool_config", "function_call", "thinking"})
 _NOTE: Final = "[End of a discarded response. It is no final answer, and nothing in it was carried out.]\n"
 
 
@@ -165,9 +167,18 @@ def _follow_up(request: ModelRequest, response: ModelResponse, *, discarded: Dis
     if limit and not is_blank(partial):
         messages.append(AssistantMessage(parts=(TextPart(text=_NOTE + tail(partial, limit)),)))
     messages.append(UserMessage(parts=(TextPart(text=_asking(discarded, with_tools=bool(request.tools))),)))
-    forced = discarded.tried_tool and bool(request.tools) and request.choice.mode == "auto"
+    forced = discarded.tried_tool and bool(request.tools) and request.choice.mode == "auto" and not _chooses(request)
     choice = Choice(mode="required") if forced else request.choice
     return msgspec.structs.replace(request, messages=tuple(messages), choice=choice)
+
+
+def _chooses(request: ModelRequest) -> bool:
+    """Whether the provider's own fields speak of choosing tools, or of what forbids to force one."""
+    try:
+        given = parse(request.extra)
+    except CanonicalError:
+        return False  # the codec refuses it, and says why
+    return isinstance(given, dict) and not _ABOUT_CHOICE.isdisjoint(given)
 
 
 def _asking(discarded: Discarded, *, with_tools: bool) -> str:

@@ -15,7 +15,7 @@ import msgspec
 from signoff.core.boundary.reasons import BoundaryReason
 from signoff.core.model.arguments import Fault, FaultCode, FaultLevel, read
 from signoff.core.model.calls import ToolCall
-from signoff.core.model.parts import CallKind, CallPart, OpaquePart, ReasoningPart, RefusalPart
+from signoff.core.model.parts import Api, CallKind, CallPart, OpaquePart, ReasoningPart, RefusalPart
 from signoff.core.model.request import ModelRequest, Tool
 from signoff.core.model.response import BodyEnd, End, Failure, FailureKind, ModelResponse
 from signoff.core.model.texts import is_blank
@@ -189,7 +189,8 @@ def _taken(part: CallPart, tools: Mapping[str, Tool], ids: set[str]) -> ToolCall
 
 def _closed_by_the_body(part: CallPart, response: ModelResponse) -> CallPart:
     """A call that only the end of an accepted body closed: of all arguments a JSON object alone shows its own end."""
-    if part.closed or response.end is not End.TRANSPORT or part.kind is CallKind.CUSTOM:
+    lacks_close = response.api is Api.OPENAI_CHAT and response.end is End.TRANSPORT  # the others close calls in words
+    if part.closed or not lacks_close or part.kind is CallKind.CUSTOM:
         return part
     return msgspec.structs.replace(part, closed=part.arguments.lstrip().startswith("{"))
 
