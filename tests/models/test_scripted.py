@@ -1,5 +1,7 @@
 """The scripted model keeps the rules of the port, and says when its script ends."""
 
+import contextlib
+
 import anyio
 import pytest
 
@@ -154,6 +156,65 @@ def test_a_cancellation_is_recorded_and_passed_on() -> None:
             assert scope.cancelled_caught
             assert stream.response.failure is not None
             assert stream.response.failure.kind is FailureKind.CANCELLED
+
+    run(ask)
+
+
+def test_an_act_is_played_once() -> None:
+    """Whoever reads beside another is refused, and disturbs nothing; what was left or has failed is not begun again."""
+
+    async def ask() -> None:
+        played: list[str] = []
+        begun, go = anyio.Event(), anyio.Event()
+
+        async def slowly(request: ModelRequest) -> ModelResponse:
+            played.append("slowly")
+            begun.set()
+            await go.wait()
+            assert request == prompt("Hi.")
+            return reply("one")
+
+        def fail(_: ModelRequest) -> ModelResponse:
+            played.append("fail")
+            raise ConnectionError
+
+        model, texts = ScriptedModel([slowly, fail, fail]), list[str]()
+
+        async def read(stream: ScriptedStream) -> None:
+            texts.extend([delta.text async for delta in stream if isinstance(delta, TextDelta)])
+
+        async with model.stream("Hi.") as stream, anyio.create_task_group() as group:
+            group.start_soon(read, stream)
+            await begun.wait()
+            with pytest.raises(ProtocolViolation, match="two at once"), anyio.fail_after(10):
+                await anext(stream)
+            go.set()
+        assert (played, texts, stream.response.text) == (["slowly"], ["one"], "one")
+        async with model.stream("Hi.") as failing:
+            with pytest.raises(ConnectionError):
+                await anext(failing)
+            assert [delta async for delta in failing] == []
+        async with model.stream("Hi.") as left:
+            pass
+        assert [delta async for delta in left] == []
+        assert played == ["slowly", "fail"]
+
+    run(ask)
+
+
+@pytest.mark.parametrize("script", [[reply("one"), reply("two")], []])
+def test_a_stream_is_entered_once(script: list[ModelResponse]) -> None:
+    """Entered again, it takes no further act, whether or not it had got one."""
+
+    async def ask() -> None:
+        model = ScriptedModel(script)
+        stream = model.stream("Hi.")
+        with pytest.raises(ScriptExhausted) if not script else contextlib.nullcontext():
+            async with stream as begun:
+                assert [delta async for delta in begun] == [TextDelta("one")]
+        with pytest.raises(ProtocolViolation, match="entered again"):
+            await stream.__aenter__()
+        assert (len(model.requests), model.left) == (1, len(script[1:]))
 
     run(ask)
 

@@ -1,5 +1,7 @@
 """One answer of a model, by real sockets: attempts, waits, and what is asked for again."""
 
+import asyncio
+
 import anyio
 import pytest
 
@@ -249,18 +251,24 @@ def test_a_listener_hears_deltas_and_then_their_attempt() -> None:
     assert told == ["ab", "c", "<model_output_truncated>", "d", "<None>"]
 
 
-def test_a_listener_that_fails_changes_nothing(caplog: pytest.LogCaptureFixture) -> None:
-    """Its fault is logged, and the answer is the same."""
+@pytest.mark.parametrize("fault", [RuntimeError(), asyncio.CancelledError()])
+def test_a_listener_that_fails_changes_nothing(fault: BaseException, caplog: pytest.LogCaptureFixture) -> None:
+    """Its fault is logged, and the answer is the same; a cancellation out of it is a fault of its own."""
 
-    def fail() -> None:
-        raise RuntimeError
+    class Failing(Heard):
+        def added(self, _: object) -> None:
+            raise fault
+
+        def attempted(self, _: object) -> None:
+            raise fault
 
     async def asking() -> None:
         async with playing(answered("ab")) as (_, model):
-            assert is_usable(await answer(model, PLAIN, listener=Heard(fail))).text == "ab"
+            given = is_usable(await answer(model, PLAIN, listener=Failing()))
+            assert (given.text, reasons(given)) == ("ab", [None])
 
     run(asking)
-    assert "a listener failed" in caplog.text
+    assert caplog.text.count("a listener failed") == 2
 
 
 def test_a_pause_is_resumed_and_continues_the_paused_turn() -> None:

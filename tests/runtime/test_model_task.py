@@ -1,9 +1,13 @@
 """A model task: what is shared is counted once, and nothing is allowed beyond it."""
 
+from typing import cast
+
 import anyio
+import msgspec
 import pytest
 
 from signoff.core.budget import TaskBound, TaskLimits, TaskUsage
+from signoff.core.model.response import ModelResponse, TokenUsage
 from signoff.errors import BudgetExhausted, ProtocolViolation, SignoffError
 from signoff.ports import Timer
 from signoff.runtime.answer import answer
@@ -54,6 +58,34 @@ def test_a_call_of_which_nothing_is_known_is_counted_apart() -> None:
         task.reserve()
         task.charge(response)
     assert task.usage == TaskUsage(calls=2, calls_without_usage=2)
+
+
+@pytest.mark.parametrize(
+    ("response", "output"),
+    [
+        (msgspec.structs.replace(reply("a", usage=(70, 30)), saw_reason=False), 30),
+        (msgspec.structs.replace(reply("a"), usage=TokenUsage(input=70)), 0),
+    ],
+)
+def test_a_count_without_its_end_is_not_all(response: ModelResponse, output: int) -> None:
+    """What a cut response had told is added, and the call is one of which not everything is known."""
+    task = ModelTask(TaskLimits(max_calls=9))
+    task.reserve()
+    task.charge(response)
+    counted = TaskUsage(calls=1, input_tokens=70, output_tokens=output, tokens=70 + output, calls_without_usage=1)
+    assert (task.usage, task.under_way) == (counted, 0)
+
+
+def test_a_response_that_is_none_is_charged_all_the_same() -> None:
+    """The fault is raised; the call is counted, and its reservation is gone."""
+    task, nothing = ModelTask(TaskLimits(max_calls=9)), cast("ModelResponse", {"usage": None})
+    task.reserve()
+    with pytest.raises(AttributeError):
+        task.charge(nothing)
+    assert (task.usage, task.under_way) == (TaskUsage(calls=1, calls_without_usage=1), 0)
+    with pytest.raises(ProtocolViolation, match="call reserve first"):
+        task.charge(nothing)
+    assert (task.usage.calls, task.under_way) == (1, 0)
 
 
 def test_the_time_begins_when_the_task_is_made() -> None:

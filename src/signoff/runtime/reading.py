@@ -114,7 +114,7 @@ class Reading:
             return self._cut(worth_of_stop(reason).failure or _CANCELLED)
         error, given = self._error(), self._given()
         if given is not None and self._exhausted and isinstance(error, Exception | asyncio.CancelledError):
-            self._log(error, "its response was left")
+            _log(error, self._name, when="its response was left")
         elif error is not None:
             return self._after(error, given)
         if given is None:
@@ -162,7 +162,7 @@ class Reading:
         return decision.reason if isinstance(decision, Stop) else None
 
     async def _news_by(self, wake_at: float | None) -> float:
-        """Wait for news, or for a moment; return how late it is. That the wait ended counts, whatever the clock shows."""
+        """Wait for news, or for a moment; return how late it is. A wait that ended counts, whatever the clock shows."""
         self._news = anyio.Event()
         self._awaited = math.inf if wake_at is None else wake_at
         if wake_at is None:
@@ -170,7 +170,7 @@ class Reading:
             return self._timer.seconds()
         with self._timer.move_on_at(wake_at):
             await self._news.wait()
-            return self._timer.seconds()
+            wake_at = -math.inf
         return max(self._timer.seconds(), wake_at)
 
     async def _left(self, grace: float) -> float:
@@ -229,12 +229,9 @@ class Reading:
             given = self._given()
         except Exception as fault:  # noqa: BLE001 - the port: a model that fails when it is stopped changes nothing
             error = fault
-        if error is not None and not isinstance(error, asyncio.CancelledError):
-            self._log(error, "it was stopped")
+        if error is not None:
+            _log(error, self._name, when="it was stopped")
         return cut_response(self._deltas, failure) if given is None else failed_response(given, failure)
-
-    def _log(self, error: BaseException, when: str) -> None:
-        _LOG.warning("the model %s raised %s while %s", self._name, type(error).__name__, when)
 
     def _after(self, error: BaseException, given: ModelResponse | None) -> ModelResponse:
         """The record after an exception of the model's client; one that says nothing about the network is raised."""
@@ -244,6 +241,11 @@ class Reading:
         if given is None:
             return cut_response(self._deltas, failure)
         return msgspec.structs.replace(given, failure=failure, end=End.TRANSPORT, body_end=BodyEnd.CUT)
+
+
+def _log(error: BaseException, name: str, *, when: str) -> None:
+    if not isinstance(error, asyncio.CancelledError):
+        _LOG.warning("the model %s raised %s while %s", name, type(error).__name__, when)
 
 
 def _failure_by(error: BaseException) -> Failure | None:

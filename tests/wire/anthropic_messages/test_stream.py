@@ -219,7 +219,17 @@ def test_usage_that_never_came_is_none() -> None:
     early = read(start() + finish("end_turn") + STOP).usage
     assert late is not None
     assert early is not None
-    assert [(each.input, each.output) for each in (late, early)] == [(None, 3), (12, 1)]
+    assert [(each.input, each.output) for each in (late, early)] == [(None, 3), (12, None)]
+
+
+@pytest.mark.parametrize("more", [b"", finish("end_turn"), finish("end_turn", {"input_tokens": 12})])
+def test_the_output_of_a_start_is_a_placeholder(more: bytes) -> None:
+    """It is no count until a later event brings one; the input is known, and the provider's own words stay."""
+    first = {"input_tokens": 12, "output_tokens": 1, "output_tokens_details": {"thinking_tokens": 0}}
+    usage = read(start(usage=first) + text(0, "many words", stop=False) + more, body_end=BodyEnd.CUT).usage
+    assert usage is not None
+    assert (usage.input, usage.output, usage.reasoning) == (12, None, None)
+    assert orjson.loads(usage.native) == first
 
 
 def test_the_last_reason_counts() -> None:
