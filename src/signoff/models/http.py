@@ -14,7 +14,7 @@ from signoff.core.model.request import ModelRequest
 from signoff.core.model.response import ModelResponse
 from signoff.errors import ConfigError, ProtocolViolation
 from signoff.models.http_stream import Call, HttpStream
-from signoff.models.keys import Key, current, from_environment
+from signoff.models.keys import Key, current, from_environment, without_key
 from signoff.models.line import Line, Reply, dial
 from signoff.models.names import Endpoint
 from signoff.models.prompts import request_of
@@ -41,6 +41,15 @@ class HttpModel:
     ) -> None:
         if tls is not None and not isinstance(tls, ssl.SSLContext):
             raise ConfigError(f"the argument ssl is {tls!r}; nothing was started; give an ssl.SSLContext or nothing")
+        if key is not None and not callable(key):
+            raise ConfigError(
+                "the argument key is no function; nothing was started; give a function that returns the key"
+            )
+        if timeouts is not None and not isinstance(timeouts, Timeouts):
+            raise ConfigError(
+                f"the argument timeouts is a {type(timeouts).__name__}; nothing was started; give Timeouts(…)"
+            )
+        self._live: set[HttpStream] = set()
         self._endpoint = endpoint
         self._key = from_environment(endpoint) if key is None else key
         self._timeouts = timeouts or Timeouts()
@@ -86,6 +95,8 @@ class HttpModel:
         """Let go of connections; a second call does nothing."""
         self._closed = True
         line, self._line = self._line, None
+        for stream in tuple(self._live):
+            stream.let_go()
         if line is not None:
             await line.session.close()
 
@@ -98,7 +109,10 @@ class HttpModel:
         line, codec, model = self._dialled(), self._codec, self._endpoint.model
         body = codec.build_request(request, model=model, stream=streamed, memo=self._memo)
         url = self._endpoint.base_url + codec.path(model, stream=streamed)
-        headers = codec.headers(await current(self._key))
+        key = await current(self._key)
+        if not key and self._endpoint.key_required:
+            raise ConfigError(f"the function for the key of {self.name} gave an empty one; nothing was sent; mend it")
+        headers = codec.headers(key)
 
         async def send() -> Reply:
             if self._closed:
@@ -108,7 +122,14 @@ class HttpModel:
         def reading(exchange: Exchange) -> ResponseReader:
             return ResponseReader(codec, exchange, streamed=streamed)
 
-        return Call(send=send, reading=reading, max_output_tokens=request.max_output_tokens)
+        return Call(
+            send=send,
+            reading=reading,
+            censored=lambda response: without_key(response, key),
+            max_output_tokens=request.max_output_tokens,
+            head_seconds=self._timeouts.head,
+            live=self._live,
+        )
 
     def _dialled(self) -> Line:
         """The way to the server, made in the event loop that first uses it."""
@@ -116,7 +137,10 @@ class HttpModel:
             raise self._is_closed()
         loop = asyncio.get_running_loop()
         if self._line is None:
-            self._line, self._loop = dial(self._endpoint.base_url, self._timeouts, context=self._tls), loop
+            try:
+                self._line, self._loop = dial(self._endpoint.base_url, self._timeouts, context=self._tls), loop
+            except ConfigError as error:  # the frames below hold the environment and a proxy's password
+                raise error.with_traceback(None) from None
         if self._loop is not loop:
             raise ProtocolViolation(
                 f"the model {self.name} was used in another event loop before; nothing was sent; open one in each loop"

@@ -37,7 +37,12 @@ class Call(NamedTuple):
     send: Callable[[], Awaitable[Reply]]
     """Keeps the key in its frame, where neither `repr` nor `vars` shows it."""
     reading: Callable[[Exchange], ResponseReader]
+    censored: Callable[[ModelResponse], ModelResponse]
+    """The record without the key, should the provider have repeated it."""
     max_output_tokens: int | None
+    head_seconds: float | None
+    live: "set[HttpStream]"
+    """The streams of the model that are connected."""
 
 
 class HttpStream:
@@ -46,6 +51,8 @@ class HttpStream:
     def __init__(self, prepare: Callable[[], Awaitable[Call]]) -> None:
         self._prepare = prepare
         self._call: Call | None = None
+        self._entered = False
+        self._reading = False
         self._reader: ResponseReader | None = None
         self._reply: Reply | None = None
         self._inflating = Inflating("")
@@ -54,6 +61,9 @@ class HttpStream:
         self._response: ModelResponse | None = None
 
     async def __aenter__(self) -> Self:
+        if self._entered:
+            raise ProtocolViolation("a stream was entered a second time; nothing was sent; ask the model for another")
+        self._entered = True
         call = await self._prepare()
         self._call = call
         self._reader = call.reading(Exchange(max_output_tokens=call.max_output_tokens))
@@ -75,11 +85,22 @@ class HttpStream:
 
     async def __anext__(self) -> Delta:
         """Give the next delta; ends with the response, however that ended."""
-        while not self._deltas:
-            if self._response is not None:
-                raise StopAsyncIteration
-            await self._advance()
+        if self._reading:
+            raise ProtocolViolation("a stream is read by two tasks at once; nothing more was sent; read it in one")
+        self._reading = True
+        try:
+            while not self._deltas:
+                if self._response is not None:
+                    raise StopAsyncIteration
+                await self._advance()
+        finally:
+            self._reading = False
         return self._deltas.popleft()
+
+    def let_go(self) -> None:
+        """End the reading: the model is being closed."""
+        if self._reply is not None:
+            self._reply.content.set_exception(aiohttp.ClientConnectionError())
 
     @property
     def response(self) -> ModelResponse:
@@ -112,8 +133,10 @@ class HttpStream:
     async def _opened(self) -> None:
         if self._call is None:
             raise ProtocolViolation("a stream was read outside its context; nothing was sent; use `async with`")
-        reply = await self._call.send()
+        with anyio.fail_after(self._call.head_seconds):
+            reply = await self._call.send()
         self._reply = reply
+        self._call.live.add(self)
         self._inflating = Inflating(reply.headers.get("Content-Encoding", ""))
         exchange = exchange_of(reply.status, reply.headers, max_output_tokens=self._call.max_output_tokens)
         self._reader = self._call.reading(exchange)
@@ -150,6 +173,8 @@ class HttpStream:
     def _close(self) -> None:
         """Let go of the connection, which can be used again only where its body was read to the end."""
         reply, self._reply = self._reply, None
+        if self._call is not None:
+            self._call.live.discard(self)
         if reply is not None:
             reply.close()
 
@@ -167,7 +192,8 @@ class HttpStream:
         """Make the record, once: what is known first stands."""
         if self._response is not None or self._reader is None:
             return
-        self._response = self._reader.end(body_end, failure)
+        response = self._reader.end(body_end, failure)
+        self._response = response if self._call is None else self._call.censored(response)
         if not self._was_shown and body_end is BodyEnd.CLEAN:  # it came whole, in answer to a request for a stream
             self._deltas.extend(step.delta for step in steps(self._response))
 

@@ -8,6 +8,9 @@ import os
 from collections.abc import Awaitable, Callable
 from typing import TypeAlias
 
+import msgspec
+
+from signoff.core.model.response import ModelResponse
 from signoff.errors import ConfigError
 from signoff.models.names import Endpoint, key_fault, key_in
 
@@ -17,8 +20,31 @@ Key: TypeAlias = Callable[[], "str | Awaitable[str]"]
 
 def from_environment(endpoint: Endpoint) -> Key:
     """A function that reads an endpoint's key from the environment. Raises `ConfigError` now if it is missing."""
-    key_in(endpoint, os.environ)
-    return lambda: key_in(endpoint, os.environ)
+
+    def read() -> str:
+        try:
+            return key_in(endpoint, os.environ)
+        except ConfigError as error:  # the frames below hold the whole environment, other keys among it
+            raise error.with_traceback(None) from None
+
+    read()
+    return read
+
+
+def without_key(response: ModelResponse, key: str) -> ModelResponse:
+    """The record without the key, where a provider repeated it in a word of its own."""
+    if not key:
+        return response
+    failure = response.failure
+    if failure is not None and (key in failure.type or key in failure.code):
+        kept = {name: "" if key in text else text for name, text in (("type", failure.type), ("code", failure.code))}
+        failure = msgspec.structs.replace(failure, **kept)
+    words = {name: getattr(response, name) for name in ("request_id", "response_id", "model", "raw_reason", "envelope")}
+    empty = {"raw_reason": None, "envelope": "{}"}
+    changed = {name: empty.get(name, "") for name, text in words.items() if text is not None and key in text}
+    if failure is response.failure and not changed:
+        return response
+    return msgspec.structs.replace(response, failure=failure, **changed)
 
 
 async def current(key: Key) -> str:

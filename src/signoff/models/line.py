@@ -7,14 +7,20 @@ be switched off.
 import os
 import ssl
 from collections.abc import AsyncIterator, Callable, Mapping
-from typing import Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 import aiohttp
+import anyio.lowlevel
 from yarl import URL
 
 from signoff.models.proxies import proxy_for
 from signoff.models.timeouts import Timeouts
 from signoff.models.trust import default_context
+
+if TYPE_CHECKING:
+    from aiohttp.client_reqrep import ConnectionKey
+    from aiohttp.connector import Connection
+    from aiohttp.tracing import Trace
 
 LONGEST_HEADER: Final = 16 * 1024
 MOST_HEADERS: Final = 200
@@ -56,7 +62,7 @@ def dial(base_url: str, timeouts: Timeouts, *, context: ssl.SSLContext | None) -
         context = default_context()
     session = aiohttp.ClientSession(
         # Requests never wait for each other: how many there are is for the caller to bound.
-        connector=aiohttp.TCPConnector(limit=0, ssl=True if context is None else context),
+        connector=_Connector(limit=0, ssl=True if context is None else context),
         timeout=aiohttp.ClientTimeout(total=None, connect=timeouts.connect, sock_read=timeouts.idle),
         cookie_jar=aiohttp.DummyCookieJar(),
         headers=_OWN_HEADERS,
@@ -76,6 +82,25 @@ def dial(base_url: str, timeouts: Timeouts, *, context: ssl.SSLContext | None) -
         return Reply(reply.status, reply.headers, reply.content, reply.close)
 
     return Line(session, post)
+
+
+class _Connector(aiohttp.TCPConnector):
+    """Uses a connection again only if its server has sent nothing since the last answer.
+
+    HTTP tells an answer by its place on the connection alone, so bytes that came unasked would be taken for the next
+    answer: a late 408, or worse.
+    """
+
+    async def _get(self, key: "ConnectionKey", traces: "list[Trace]") -> "Connection | None":
+        waiting = self._conns.get(key)
+        if waiting:
+            await anyio.lowlevel.checkpoint()  # what has come by now is read
+            for kept in list(waiting):
+                protocol = kept[0]
+                if protocol.should_close or len(protocol):
+                    waiting.remove(kept)
+                    protocol.close()
+        return await super()._get(key, traces)
 
 
 async def _pieces(body: bytes) -> AsyncIterator[bytes]:

@@ -30,9 +30,12 @@ def open_model(
     `key` is a function that returns the key, called once a request; by default the key comes from the provider's
     variable. `base_url` replaces the provider's address; OpenAI's ends in `/v1`, the others' do not.
     """
-    endpoint = parse_name(name, base_url=base_url, environment=os.environ)
+    try:
+        endpoint = parse_name(name, base_url=base_url, environment=os.environ)
+    except ConfigError as error:  # the frames below hold the whole environment, keys among it
+        raise error.with_traceback(None) from None
     if not isinstance(endpoint, Adapted):
-        http = _room("signoff.models.http", needs="aiohttp", extra="models")
+        http = _room("signoff.models.http", extra="models")
         opened: HttpModel = http.HttpModel(endpoint, key=key, timeouts=timeouts, tls=ssl)
         return opened
     if key is not None or ssl is not None:
@@ -40,19 +43,26 @@ def open_model(
             f"key or ssl was given with {name}; nothing was started; leave them out: that provider's own library has "
             "its variables"
         )
-    adapter = _room("signoff.models.pydantic_ai", needs="pydantic_ai", extra="pydantic-ai")
-    adapted: PydanticAIModel = adapter.open_adapted(endpoint, timeouts)
+    adapter = _room("signoff.models.pydantic_ai", extra="pydantic-ai")
+    try:
+        adapted: PydanticAIModel = adapter.open_adapted(endpoint, timeouts)
+    except ImportError:
+        raise ConfigError(
+            f"the library of {endpoint.provider} is not installed; nothing was started; "
+            f"pip install 'pydantic-ai-slim[{endpoint.provider}]'"
+        ) from None
     return adapted
 
 
-def _room(module: str, *, needs: str, extra: str) -> ModuleType:
+def _room(module: str, *, extra: str) -> ModuleType:
     """Import a module whose library is optional. Raises `ConfigError` that says how to get it."""
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:
-        if error.name is None or error.name.partition(".")[0] != needs:
+        missing = (error.name or "").partition(".")[0]
+        if missing in {"", "signoff"}:
             raise
         raise ConfigError(
-            f"this model needs the package {needs}, which is not installed; nothing was started; "
+            f"this model needs the package {missing}, which is not installed; nothing was started; "
             f"pip install 'signoff[{extra}]'"
         ) from None

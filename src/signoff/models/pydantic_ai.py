@@ -3,15 +3,21 @@
 Always streams, since only then arguments stay as they came; asks once, the provider client's own second attempts being
 switched off; and believes the end of a response only by both proofs of `pydantic_ai_facts`. Its records have
 `Api.OTHER`: their facts are as the library has them, which knows less than the bytes do.
+
+Prefer `anthropic:` for Anthropic: its `message_stop` and `content_block_stop` cannot be seen through the library. A
+whole response of it, or of any provider whose end is as hidden, has the oddity `end_marker_not_visible`; a call there
+that shows no arguments is open, since they may have been lost, and open calls are not run.
+
+What a provider's client raises never leaves here with its frames, in whose variables keys are.
 """
 
-import contextlib
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from types import TracebackType
-from typing import NamedTuple, Self
+from typing import NamedTuple, Self, TypeVar
 
+import anyio
 import httpx2
 from pydantic_ai import direct, exceptions, messages
 from pydantic_ai.models import Model as TheirModel
@@ -25,6 +31,7 @@ from signoff.core.model.response import Failure, FailureKind, ModelResponse
 from signoff.errors import ConfigError, PolicyError, ProtocolViolation
 from signoff.models.names import Adapted
 from signoff.models.prompts import request_of
+from signoff.models.pydantic_ai_course import Course, Watch
 from signoff.models.pydantic_ai_facts import Seen, deltas_of, gathered
 from signoff.models.pydantic_ai_faults import failure_of_theirs
 from signoff.models.pydantic_ai_messages import history_of, parameters_of, settings_of
@@ -32,6 +39,7 @@ from signoff.models.timeouts import Timeouts
 
 _GIVEN_UP = Failure(kind=FailureKind.CANCELLED, where="host")
 _SHOWN = 300
+_Raised = TypeVar("_Raised", bound=BaseException)
 
 
 def open_adapted(named: Adapted, timeouts: Timeouts | None) -> "PydanticAIModel":
@@ -69,6 +77,7 @@ class PydanticAIModel:
         self._model = model
         self._name = name or f"pydantic-ai:{model.system}:{model.model_name}"
         self._settings = _client_settings(model, timeouts or Timeouts())
+        self._entering = anyio.Lock(fast_acquire=True)  # so that closing while cancelled still closes
         self._entered = False
         self._closed = False
 
@@ -106,20 +115,42 @@ class PydanticAIModel:
     async def close(self) -> None:
         """Let go of connections; a second call does nothing."""
         self._closed = True
-        if self._entered:
-            self._entered = False
-            await self._model.__aexit__(None, None, None)
+        async with self._entering:
+            if self._entered:
+                self._entered = False
+                await _closed_quietly(self._model)
 
     async def _prepared(self, request: ModelRequest) -> "_Call":
-        if self._closed:
-            raise ProtocolViolation(f"the model {self._name} is closed; nothing was sent; open it anew")
+        self._must_be_open()
         history, parameters = history_of(request.messages), parameters_of(request)
         asked = settings_of(request, ignored=self._model.unsupported_settings)
         settings: ModelSettings = {**self._settings, **asked}
-        if not self._entered:
-            self._entered = True
-            await self._model.__aenter__()
+        async with self._entering:
+            self._must_be_open()
+            if not self._entered:
+                await self._enter()
+                self._entered = True
         return _Call(self._model, history, settings, parameters, request.max_output_tokens)
+
+    def _must_be_open(self) -> None:
+        if self._closed:
+            raise ProtocolViolation(f"the model {self._name} is closed; nothing was sent; open it anew")
+
+    async def _enter(self) -> None:
+        """Start the provider's client. Raises `ConfigError`; the next request tries again."""
+        raised: BaseException
+        try:
+            await self._model.__aenter__()
+        except Warning as error:
+            raised = _bare(error)
+        except Exception as error:  # noqa: BLE001 - a provider's client may raise anything, with a key in it
+            kind = type(error).__name__
+            raised = ConfigError(f"the client of {self._name} cannot be started ({kind}); nothing was sent; mend it")
+        except BaseException as error:  # noqa: BLE001 - and raised again
+            raised = _bare(error)
+        else:
+            return
+        raise raised from None
 
 
 class _Call(NamedTuple):
@@ -149,12 +180,18 @@ class PydanticAIStream:
         self._call: _Call | None = None
         self._context: AbstractAsyncContextManager[StreamedResponse] | None = None
         self._theirs: StreamedResponse | None = None
+        self._watch: Watch | None = None
         self._events: AsyncIterator[object] | None = None
         self._places: dict[int, int] = {}
         self._deltas: deque[Delta] = deque()
         self._response: ModelResponse | None = None
+        self._used = False
+        self._reading = False
 
     async def __aenter__(self) -> Self:
+        if self._used:
+            raise ProtocolViolation("a stream was entered a second time; nothing was sent; ask the model for a new one")
+        self._used = True
         self._call = await self._prepare()
         return self
 
@@ -169,10 +206,16 @@ class PydanticAIStream:
 
     async def __anext__(self) -> Delta:
         """Give the next delta; ends with the response, however that ended."""
-        while not self._deltas:
-            if self._response is not None:
-                raise StopAsyncIteration
-            await self._advance()
+        if self._reading:
+            raise ProtocolViolation("a stream was read by two at once; the second got nothing; read it in one task")
+        self._reading = True
+        try:
+            while not self._deltas:
+                if self._response is not None:
+                    raise StopAsyncIteration
+                await self._advance()
+        finally:
+            self._reading = False
         return self._deltas.popleft()
 
     @property
@@ -187,23 +230,23 @@ class PydanticAIStream:
 
     async def _advance(self) -> None:
         """Take one step: send the request, or read one event."""
-        failure: Failure | None = None
+        failure = _GIVEN_UP
+        raised: BaseException | None = None
         try:
             await (self._opened() if self._events is None else self._read(self._events))
         except exceptions.UserError:
-            self._conclude(_GIVEN_UP)
-            raise PolicyError("pydantic-ai refuses the request for this model; see its documentation") from None
-        except (ProtocolViolation, Warning):  # a warning is raised where the caller wants it to be an error
-            self._conclude(_GIVEN_UP)
-            raise
+            raised = PolicyError("pydantic-ai refuses the request for this model; see its documentation")
+        except (ProtocolViolation, Warning) as error:  # a warning is raised where the caller wants it to be an error
+            raised = _bare(error)
         except Exception as error:  # noqa: BLE001 - the port: whatever a provider's client raises becomes the record
             failure = failure_of_theirs(error, begun=self._theirs is not None)
         except BaseException as error:  # noqa: BLE001 - and raised again
-            # The frames of the provider's client, which hold the request's headers, stay out of the traceback.
-            self._conclude(_GIVEN_UP)
-            raise error.with_traceback(None) from None
-        if failure is not None:
-            self._conclude(failure)
+            raised = _bare(error)
+        else:
+            return
+        self._conclude(failure)
+        if raised is not None:
+            raise raised from None
 
     async def _opened(self) -> None:
         if self._call is None:
@@ -211,6 +254,7 @@ class PydanticAIStream:
         context = self._call.opened()
         self._theirs = await context.__aenter__()
         self._context = context
+        self._watch = Watch(self._theirs)
         self._events = aiter(self._theirs)
 
     async def _read(self, events: AsyncIterator[object]) -> None:
@@ -219,6 +263,8 @@ class PydanticAIStream:
         except StopAsyncIteration:
             self._conclude(None, ended=True)
         else:
+            if self._watch is not None:
+                self._watch.saw(event)
             self._deltas.extend(deltas_of(event, self._places))
 
     def _conclude(self, failure: Failure | None, *, ended: bool = False) -> None:
@@ -226,15 +272,35 @@ class PydanticAIStream:
         if self._response is not None or self._call is None:
             return
         theirs = None if self._theirs is None else self._theirs.get()
-        facts = gathered(Seen(response=theirs, ended=ended, failure=failure))
+        course = Course() if self._watch is None else self._watch.course
+        facts = gathered(Seen(response=theirs, ended=ended, failure=failure, course=course))
         self._response = conclude(facts, Exchange(max_output_tokens=self._call.max_output_tokens))
 
     async def _left(self) -> None:
         """Close the connection; whatever the provider's client says about that changes nothing."""
         context, self._context = self._context, None
         if context is not None:
-            with contextlib.suppress(Exception):
-                await context.__aexit__(None, None, None)
+            await _closed_quietly(context)
+
+
+async def _closed_quietly(context: AbstractAsyncContextManager[object]) -> None:
+    """Leave a context of the library; only what ends the task itself comes out of that."""
+    raised: BaseException
+    try:
+        await context.__aexit__(None, None, None)
+    except Exception:  # noqa: BLE001 - a provider's client may raise anything, with a key in it
+        return
+    except BaseException as error:  # noqa: BLE001 - and raised again
+        raised = _bare(error)
+    else:
+        return
+    raise raised from None
+
+
+def _bare(error: _Raised) -> _Raised:
+    """An exception without the frames of the provider's client, which hold the request's headers."""
+    error.__cause__ = error.__context__ = None
+    return error.with_traceback(None)
 
 
 def _client_settings(model: TheirModel, timeouts: Timeouts) -> ModelSettings:

@@ -1,21 +1,24 @@
 """What a response was worth, from what pydantic-ai says of it.
 
 A response counts as whole only with both proofs: its stream ended without an exception and as complete, and the
-provider's own finish reason, or a refusal, came with it. The library's own word for the end is not enough: for Chat it
-says `stop` where the provider said nothing. Raw texts are taken, never its readings of them.
+provider's own finish reason, or a refusal, came with it and behind all content. The library's own word for the end is
+not enough: for Chat it says `stop` where the provider said nothing, and it ends every part itself. So a call counts as
+closed when the protocol's own end closed it, or when its arguments are a JSON text that nothing can follow; where
+neither is so, it is open. Raw texts are taken, never the library's readings of them.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from pydantic_ai import messages
-from pydantic_core import to_json
+from pydantic_core import from_json, to_json
 
 from signoff.core.model.deltas import CallDelta, CallStarted, Delta, ReasoningDelta, TextDelta
 from signoff.core.model.ending import Finish, Gathered
 from signoff.core.model.parts import Api, CallPart, OpaquePart, Part, ReasoningPart, RefusalPart, TextPart
 from signoff.core.model.response import BodyEnd, Failure, TokenUsage
+from signoff.models.pydantic_ai_course import Course
 
 _FINISHES = {
     "stop": Finish.STOP,
@@ -34,6 +37,7 @@ class Seen(NamedTuple):
     ended: bool
     """Whether the iteration came to its own end."""
     failure: Failure | None
+    course: Course = Course()
 
 
 def gathered(seen: Seen) -> Gathered:
@@ -43,17 +47,16 @@ def gathered(seen: Seen) -> Gathered:
     if response is None:
         return Gathered(api=Api.OTHER, body_end=body_end, streamed=True, failure=failure)
     details = response.provider_details or {}
-    raw, refusal = details.get("finish_reason"), details.get("refusal")
-    suspended = response.state == "suspended"
-    proven = raw is not None or isinstance(refusal, str)
-    finish = Finish.PAUSE if suspended else _finish(response, raw, refusal) if proven else None
-    whole = seen.ended and (suspended or (response.state == "complete" and proven))
+    raw, course = details.get("finish_reason"), seen.course
+    finish = None if course.after_reason else _finish(response)
+    whole = seen.ended and finish is not None and response.state in {"complete", "suspended"}
     oddities: set[str] = set()
-    parts = [_part(part, oddities) for part in response.parts]
-    if isinstance(refusal, str):
-        parts.append(RefusalPart(text=refusal))
-    if not whole or finish is Finish.LIMIT:
-        parts = _with_last_call_open(parts)
+    if course.after_reason:
+        oddities.add("content_after_reason")
+    if whole and not course.end_visible:
+        oddities.add("end_marker_not_visible")
+    closing = _Closing(course=course, cut=not whole or finish is Finish.LIMIT)
+    parts = _parts(response, closing, oddities)
     return Gathered(
         api=Api.OTHER,
         finish=finish,
@@ -61,7 +64,7 @@ def gathered(seen: Seen) -> Gathered:
         saw_terminal=whole,
         body_end=body_end,
         streamed=True,
-        parts=tuple(parts),
+        parts=parts,
         usage=_usage(response),
         response_id=response.provider_response_id or "",
         model=response.model_name or "",
@@ -99,25 +102,65 @@ def _call_delta(index: int, arguments: str | Mapping[str, Any] | None) -> Iterat
         yield CallDelta(index=index, text=text)
 
 
-def _finish(response: messages.ModelResponse, raw: object, refusal: object) -> Finish:
-    """The provider's reason, by the library's reading of it where there is one."""
-    if isinstance(refusal, str) or raw == "refusal":
+def _finish(response: messages.ModelResponse) -> Finish | None:
+    """The provider's reason, by the library's reading of it where there is one; None where the provider gave none."""
+    details = response.provider_details or {}
+    raw, refused = details.get("finish_reason"), isinstance(details.get("refusal"), str)
+    if response.state == "suspended":
+        return Finish.PAUSE
+    if refused or raw == "refusal":
         return Finish.REFUSAL
+    if raw is None:
+        return None
     if raw in {"MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL"}:
         return Finish.MALFORMED_CALL
     return Finish.UNKNOWN if response.finish_reason is None else _FINISHES[response.finish_reason]
 
 
-def _part(part: messages.ModelResponsePart, oddities: set[str]) -> Part:
+class _Closing(NamedTuple):
+    """What closes calls in one response."""
+
+    course: Course
+    cut: bool
+    """Whether the response stopped before its own end, so that nothing says that its last part is whole."""
+
+    def of(self, texts: Sequence[str | None]) -> tuple[bool, ...]:
+        """Which parts are closed, by the texts of their arguments."""
+        by_end = self.course.end_visible and not self.cut
+        ended = list(self.course.are_ended(len(texts)))
+        if self.cut and ended:
+            ended[-1] = False
+        return tuple(one and (by_end or _is_delimited(text)) for one, text in zip(ended, texts, strict=True))
+
+
+def _is_delimited(text: str | None) -> bool:
+    """Whether a text is JSON that ends itself, so that nothing of it can be missing; read for its end and no more."""
+    try:
+        return isinstance(from_json(text or ""), dict | list | str)
+    except ValueError:
+        return False
+
+
+def _parts(response: messages.ModelResponse, closing: _Closing, oddities: set[str]) -> tuple[Part, ...]:
+    theirs = response.parts
+    texts = [_raw(part.args) if isinstance(part, messages.ToolCallPart) else None for part in theirs]
+    parts = [_part(part, oddities, closed=closed) for part, closed in zip(theirs, closing.of(texts), strict=True)]
+    refusal = (response.provider_details or {}).get("refusal")
+    if isinstance(refusal, str):
+        parts.append(RefusalPart(text=refusal))
+    return tuple(parts)
+
+
+def _part(part: messages.ModelResponsePart, oddities: set[str], *, closed: bool) -> Part:
     match part:
         case messages.TextPart():
             return TextPart(text=part.content)
         case messages.ThinkingPart():
             return ReasoningPart(text=part.content, redacted=not part.content)
-        case messages.ToolCallPart():
-            if not isinstance(part.args, str | None):
+        case messages.ToolCallPart(args=arguments):
+            if not isinstance(arguments, str | None):
                 oddities.add("arguments_rewritten")
-            return CallPart(call_id=part.tool_call_id, name=part.tool_name, arguments=_raw(part.args))
+            return CallPart(call_id=part.tool_call_id, name=part.tool_name, arguments=_raw(arguments), closed=closed)
         case _:
             return OpaquePart(kind=part.part_kind, native=_json(part))
 
@@ -127,15 +170,6 @@ def _raw(arguments: str | Mapping[str, Any] | None) -> str:
     if arguments is None:
         return ""
     return arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
-
-
-def _with_last_call_open(parts: list[Part]) -> list[Part]:
-    """The parts of a response that was cut: nothing says that its last part is whole."""
-    match parts:
-        case [*before, CallPart() as last]:
-            return [*before, CallPart(call_id=last.call_id, name=last.name, arguments=last.arguments, closed=False)]
-        case _:
-            return parts
 
 
 def _usage(response: messages.ModelResponse) -> TokenUsage | None:
