@@ -84,7 +84,7 @@ HELLO = text("Hello, world.")
 CALLS = [*called(0, '{"path":', '"a"}', index=0), *called(1, '{"path":"b"}', index=1)]
 HALF_CALL = called(0, '{"path":', index=0, closed=False)
 TWO_CALLS = [tool(0, {"path": "a"}), tool(1, {"path": "b"})]
-PARTIAL = Expected(end=End.TRANSPORT, text="Hello", usage=(12, 1))
+PARTIAL = Expected(end=End.TRANSPORT, text="Hello", usage=(12, None))
 NORMAL = expected(End.NORMAL, "end_turn", text="Hello, world.")
 
 TABLE.both("finish", stream=ended(*TEXT, reason="end_turn"), whole=body("end_turn", HELLO), expected=NORMAL)
