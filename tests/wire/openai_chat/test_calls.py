@@ -50,18 +50,18 @@ def test_the_first_index_is_1_or_huge() -> None:
     assert calls(*fragments) == (End.TOOL_CALLS, TWO, ())
 
 
-def test_a_new_id_without_a_name_goes_on_with_the_call() -> None:
-    """A relay gives every fragment a new id; the first one stays."""
+def test_a_new_id_without_a_name_tears_the_call() -> None:
+    """Whose arguments they are cannot be told: the first id stays, and the call does not run."""
     fragments = [fragment(0, "{", call_id="a", name="f"), fragment(0, "}", call_id="z")]
-    assert calls(*fragments) == (End.TOOL_CALLS, [("a", "f", "{}")], ("call_id_changed",))
+    assert calls(*fragments) == (End.MALFORMED_CALL, [("a", "f", "{}")], ("call_id_changed",))
 
 
 def test_another_name_without_an_id() -> None:
-    """On a call that has arguments it begins another call; before any, the first name stays."""
-    fragments = [fragment(0, "{}", name="f"), fragment(0, '{"x":1}', name="g")]
-    assert calls(*fragments)[1:] == ([("", "f", "{}"), ("", "g", '{"x":1}')], ("index_reused",))
-    fragments = [fragment(0, name="f"), fragment(0, "{}", name="g")]
-    assert calls(*fragments)[1:] == ([("", "f", "{}")], ("call_head_repeated", "call_name_changed"))
+    """It tears the call: the first name stays, and nothing runs, with arguments before it or without."""
+    for first, text in (("{}", '{}{"x":1}'), (None, '{"x":1}')):
+        fragments = [fragment(0, first, name="f"), fragment(0, '{"x":1}', name="g")]
+        oddities = ("call_head_repeated", "call_name_changed")
+        assert calls(*fragments) == (End.MALFORMED_CALL, [("", "f", text)], oddities)
 
 
 def test_two_calls_that_cannot_be_told_apart_do_not_run() -> None:

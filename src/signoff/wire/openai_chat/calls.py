@@ -22,7 +22,18 @@ Exact: TypeAlias = Callable[[], str]
 class Call:
     """One call in progress."""
 
-    __slots__ = ("arguments", "call_id", "closed", "extra", "function_extra", "kind", "name", "position", "type")
+    __slots__ = (
+        "arguments",
+        "call_id",
+        "closed",
+        "extra",
+        "function_extra",
+        "kind",
+        "name",
+        "position",
+        "torn",
+        "type",
+    )
 
     def __init__(self, position: int) -> None:
         self.position = position
@@ -32,17 +43,18 @@ class Call:
         self.kind = CallKind.FUNCTION
         self.arguments = TextPieces()
         self.closed = False
+        self.torn = False  # its fragments speak of two calls
         self.extra = Merged()
         self.function_extra = Merged()
 
     def part(self, *, closed: bool) -> CallPart:
-        """The call as a part; one whose arguments hold half a character is never whole."""
+        """The call as a part; one that holds half a character, or pieces of two calls, is never whole."""
         return CallPart(
             call_id=self.call_id,
             name=self.name,
             arguments=self.arguments.text,
             kind=self.kind,
-            closed=closed and self.arguments.is_exact,
+            closed=closed and not self.torn and self.arguments.is_exact,
         )
 
     def native(self) -> dict[str, JSON]:
@@ -71,6 +83,8 @@ class Calls:
         """Take in one entry of `tool_calls`; `whole` entries need no index."""
         body = entry.get("custom") if "custom" in entry and "function" not in entry else entry.get("function")
         fields = object_of(body)
+        if body and not isinstance(body, dict):
+            self._oddities.add("unread_call")
         call_id = text_of(entry.get("id")) or text_of(fields.get("id"))
         name = text_of(fields.get("name"))
         call = self._find(entry.get("index"), call_id, name, whole=whole)
@@ -98,9 +112,14 @@ class Calls:
                 self.old_form.function_extra.add(key, field)
         return shown + self._more(self.old_form, value.get("arguments"), exact)
 
-    def parts(self, *, all_closed: bool) -> list[tuple[Call, CallPart]]:
-        """Each call with its part. Without a reason that closes all, the one written to last stays open."""
-        return [(call, call.part(closed=all_closed or call.closed)) for call in self.all]
+    def parts(self, *, all_closed: bool, before: int | None) -> list[tuple[Call, CallPart]]:
+        """Each call with its part. Without a reason that closes all, the one written to last stays open.
+
+        With `before`, a call at that place or behind it began after the reason and is open, whatever followed it.
+        """
+        early = self.all[:before]
+        parts = [(call, call.part(closed=all_closed or call.closed)) for call in early]
+        return parts + [(call, call.part(closed=False)) for call in self.all[len(early) :]]
 
     def _find(self, index: JSON, call_id: str, name: str, *, whole: bool) -> Call | None:
         """The call that a fragment goes on with; None when it begins one."""
@@ -113,9 +132,7 @@ class Calls:
         call = self._by_key.get(index)
         if call is None:
             return None
-        another_id = call_id and call.call_id and call_id != call.call_id
-        another_name = name and call.name and name != call.name and call.arguments
-        if name and (another_id or (another_name and not call_id)):
+        if name and call_id and call.call_id and call_id != call.call_id:
             self._oddities.add("index_reused")
             return None
         return call
@@ -131,13 +148,15 @@ class Calls:
         return call
 
     def _repeat(self, call: Call, call_id: str, name: str) -> None:
-        """A later fragment that names its call again: the first id stays, a name without arguments may still grow."""
+        """A later fragment that names its call again: the first id and name stay; others tear it."""
         if call_id and call.call_id:
+            call.torn = call.torn or call_id != call.call_id
             self._oddities.add("call_head_repeated" if call_id == call.call_id else "call_id_changed")
         call.call_id = call.call_id or call_id
         if name and call.name:
             self._oddities.add("call_head_repeated")
             if name != call.name:
+                call.torn = True
                 self._oddities.add("call_name_changed")
         call.name = call.name or name
 

@@ -3,13 +3,29 @@
 from signoff.wire.slices import elements_of, members_of
 
 
+class ExactChoices:
+    """The choices of one body, cut apart only when one is asked for, and then once for all of them."""
+
+    __slots__ = ("_body", "_choices")
+
+    def __init__(self, body: str) -> None:
+        self._body = body
+        self._choices: list[str] | None = None
+
+    def at(self, place: int) -> str:
+        """The choice at a place; empty when it cannot be cut out."""
+        if self._choices is None:
+            self._choices = elements_of(members_of(self._body).get("choices", ""))
+        return _at(self._choices, place)
+
+
 class ExactChoice:
     """The `message` or `delta` of one choice of a body, cut out only when it is asked for, and then once."""
 
-    __slots__ = ("_body", "_entries", "_message", "_name", "_place")
+    __slots__ = ("_choices", "_entries", "_message", "_name", "_place")
 
-    def __init__(self, body: str, place: int, *, name: str) -> None:
-        self._body = body
+    def __init__(self, choices: ExactChoices, place: int, *, name: str) -> None:
+        self._choices = choices
         self._place = place
         self._name = name
         self._message: str | None = None
@@ -18,8 +34,7 @@ class ExactChoice:
     def message(self) -> str:
         """The message, or the delta; empty when it cannot be cut out."""
         if self._message is None:
-            choice = _at(elements_of(members_of(self._body).get("choices", "")), self._place)
-            self._message = members_of(choice).get(self._name, "")
+            self._message = members_of(self._choices.at(self._place)).get(self._name, "")
         return self._message
 
     def arguments(self, entry: int) -> str:

@@ -6,10 +6,10 @@ from signoff.core.model.ending import Finish
 from signoff.core.model.response import TokenUsage
 from signoff.wire.json_text import JSON, dump, text_of
 from signoff.wire.openai_chat.merging import Merged
-from signoff.wire.openai_chat.words import WHOLE, finish_of, usage_of
+from signoff.wire.openai_chat.words import LOST, WHOLE, finish_of, usage_of
 
 _READ: Final = frozenset({"id", "model", "choices", "usage", "obfuscation", "error"})
-_READ_OF_CHOICE: Final = frozenset({"index", "delta", "message", "finish_reason"})
+_READ_OF_CHOICE: Final = frozenset({"index", "delta", "message", "finish_reason", "error"})
 _LONGEST_REASON: Final = 100
 
 
@@ -26,6 +26,7 @@ class Facts:
         self._usage: dict[str, JSON] | None = None
         self._others: dict[str, JSON] = {}
         self._of_choice = Merged()
+        self._behind = False  # content came after the reason
         self._oddities = oddities
 
     @property
@@ -57,19 +58,33 @@ class Facts:
         if index is None:
             self._oddities.add("choice_without_index")
         elif type(index) is not int or index != 0:
-            self._oddities.add("more_choices")
+            self._oddities.add("more_choices" if type(index) is int else "unread_choice")
             return False
         self.saw_choice = True
         return True
 
-    def choice(self, choice: dict[str, JSON]) -> None:
-        """The reason, and what else stands in choice 0."""
+    def content(self) -> None:
+        """Content came; after a reason it is one more thing that may have been cut."""
+        if self.finish is not None:
+            self._oddities.add("after_finish")
+            self._behind = True
+
+    def reason(self, *, at_end: bool = True) -> tuple[Finish, str] | tuple[None, None]:
+        """The reason as far as it holds; none is left of one that calls whole what was lost or may have been cut."""
+        lost = not LOST.isdisjoint(self._oddities) or (self._behind and not at_end)
+        if self.finish is None or self.raw_reason is None or (lost and self.finish in WHOLE):
+            return None, None
+        return self.finish, self.raw_reason
+
+    def choice(self, choice: dict[str, JSON]) -> bool:
+        """The reason, and what else stands in choice 0; says whether a reason came."""
         reason = choice.get("finish_reason")
         if reason is not None:
             self._finished(reason)
         for key, value in choice.items():
             if key not in _READ_OF_CHOICE and value is not None:
                 self._of_choice.add(key, value)
+        return reason is not None and reason != ""
 
     def envelope(self) -> str:
         """JSON text of every other field; those of the choice under `choices`, as they stood."""
@@ -86,6 +101,7 @@ class Facts:
         if not isinstance(reason, str):
             self._oddities.add("unread_reason")
             reason = dump(reason)
+        self._behind = False
         raw = text_of(reason)[:_LONGEST_REASON]
         if self.finish is not None:
             self._oddities.add("finish_repeated" if raw == self.raw_reason else "finish_changed")

@@ -20,7 +20,7 @@ from signoff.core.model.request import (
 from signoff.errors import PolicyError, WireError
 from signoff.wire.codec import Received
 from signoff.wire.json_text import JSON, count_of, dump, list_of, load, object_of, text_of
-from signoff.wire.openai_chat.exact import ExactChoice, messages_in
+from signoff.wire.openai_chat.exact import ExactChoice, ExactChoices, messages_in
 from signoff.wire.openai_chat.request import WHOLE_MESSAGE
 from signoff.wire.openai_chat.turn import Turn
 from signoff.wire.openai_chat.words import API
@@ -103,7 +103,7 @@ def _message(fields: Fields, native: str, place: int) -> Message:
             return UserMessage(parts=tuple(_user_parts(fields, native)), api=API)
         case "assistant":
             turn = Turn(set())
-            turn.take(fields, ExactChoice("", 0, name="message"), whole=True)
+            turn.take(fields, ExactChoice(ExactChoices(""), 0, name="message"), whole=True)
             return AssistantMessage(parts=turn.parts(Finish.STOP), native=native, api=API)
         case role:
             raise _unread(f"message {place} has the role {dump(role)[:40]}")

@@ -4,10 +4,10 @@ from signoff.core.model.ending import Exchange, Gathered, conclude
 from signoff.core.model.response import Failure, ModelResponse
 from signoff.wire.failures import failure_of, not_the_protocol
 from signoff.wire.json_text import JSON, list_of, load, object_of
-from signoff.wire.openai_chat.exact import ExactChoice
+from signoff.wire.openai_chat.exact import ExactChoice, ExactChoices
 from signoff.wire.openai_chat.facts import Facts
 from signoff.wire.openai_chat.turn import Turn
-from signoff.wire.openai_chat.words import API, is_error
+from signoff.wire.openai_chat.words import API, error_in, is_error
 
 
 def parse_response(body: bytes, exchange: Exchange) -> ModelResponse:
@@ -20,6 +20,8 @@ def parse_response(body: bytes, exchange: Exchange) -> ModelResponse:
     failure = failure_of(value, exchange, where="stream") if is_error(value) else None
     if not isinstance(value.get("choices"), list):
         return _failed(failure or not_the_protocol(exchange, length=len(body)), exchange)
+    if failure is None and (inside := error_in(value["choices"])):
+        failure = failure_of(inside, exchange, where="stream")
     return conclude(_gathered(value, body, failure), exchange)
 
 
@@ -33,24 +35,27 @@ def _gathered(value: dict[str, JSON], body: bytes, failure: Failure | None) -> G
     turn, facts, native = Turn(oddities), Facts(oddities), ""
     facts.top(value)
     for place, choice in enumerate(list_of(value["choices"])):
+        if choice and not isinstance(choice, dict):
+            oddities.add("unread_choice")
         if not isinstance(choice, dict) or not facts.is_first(choice) or native:
             continue
         facts.choice(choice)
         message = choice.get("message")
         if isinstance(message, dict):
-            exact = ExactChoice(body.decode(), place, name="message")
+            exact = ExactChoice(ExactChoices(body.decode()), place, name="message")
             turn.take(message, exact, whole=True)
             native = exact.message() or turn.native()
         else:
-            oddities.add("no_message")
+            oddities.add("unread_delta" if message else "no_message")
     if not facts.saw_choice:
         oddities.add("no_choices")
+    finish, raw_reason = facts.reason()
     return Gathered(
         api=API,
-        finish=facts.finish,
-        raw_reason=facts.raw_reason,
+        finish=finish,
+        raw_reason=raw_reason,
         saw_terminal=True,
-        parts=turn.parts(facts.finish),
+        parts=turn.parts(finish),
         usage=facts.usage,
         response_id=facts.response_id,
         model=facts.model,

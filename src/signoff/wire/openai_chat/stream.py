@@ -1,14 +1,14 @@
 """Reads a streamed response: chunks, then `[DONE]`. Whatever stands in a chunk, nothing is raised."""
 
-from signoff.core.model.deltas import Delta
+from signoff.core.model.deltas import Delta, ReasoningDelta
 from signoff.core.model.ending import Exchange, Gathered, conclude
 from signoff.core.model.response import BodyEnd, Failure, ModelResponse
 from signoff.wire.failures import failure_of, not_the_protocol
 from signoff.wire.json_text import JSON, load, object_of
-from signoff.wire.openai_chat.exact import ExactChoice
+from signoff.wire.openai_chat.exact import ExactChoice, ExactChoices
 from signoff.wire.openai_chat.facts import Facts
 from signoff.wire.openai_chat.turn import Turn
-from signoff.wire.openai_chat.words import API, is_error
+from signoff.wire.openai_chat.words import API, error_in, is_error
 from signoff.wire.sse import Frame
 
 _DONE = "[DONE]"
@@ -24,6 +24,7 @@ class ChatDecoder:
         self._facts = Facts(self._oddities)
         self._failure: Failure | None = None
         self._saw_done = False
+        self._reasoned = 0  # calls that a reason came after
         self._strange = 0  # length of frames that are no chunks
 
     @property
@@ -64,14 +65,16 @@ class ChatDecoder:
             own = not_the_protocol(self._exchange, length=self._strange)
         if facts.chunks and not facts.saw_choice:
             self._oddities.add("no_choices")
+        clean = body_end is BodyEnd.CLEAN and failure is None
+        finish, raw_reason = facts.reason(at_end=self._saw_done or clean)
         gathered = Gathered(
             api=API,
-            finish=facts.finish,
-            raw_reason=facts.raw_reason,
+            finish=finish,
+            raw_reason=raw_reason,
             saw_terminal=self._saw_done,
             body_end=body_end,
             streamed=True,
-            parts=self._turn.parts(facts.finish),
+            parts=self._turn.parts(finish, reasoned=None if facts.finish is None else self._reasoned),
             usage=facts.usage,
             response_id=facts.response_id,
             model=facts.model,
@@ -91,22 +94,27 @@ class ChatDecoder:
         choices = value.get("choices")
         shown: list[Delta] = []
         if isinstance(choices, list):
+            exact = ExactChoices(data)
             for place, choice in enumerate(choices):
                 if isinstance(choice, dict) and facts.is_first(choice):
-                    shown.extend(self._choice(choice, data, place))
+                    shown.extend(self._choice(choice, exact, place))
+                elif choice and not isinstance(choice, dict):
+                    self._oddities.add("unread_choice")
             facts.top(value)
             if facts.finish is None and value.get("usage"):
                 self._oddities.add("usage_early")
         elif "usage" in value and not is_error(value):
             facts.top(value)
-        if is_error(value):
-            self._fail(value)
+        if choices and not isinstance(choices, list):
+            self._oddities.add("unread_choice")
+        if error := value if is_error(value) else error_in(choices):
+            self._fail(error)
         elif not isinstance(choices, list) and "usage" not in value:
             self._oddities.add("unknown_frame")
             self._strange += len(data)
         return tuple(shown)
 
-    def _choice(self, choice: dict[str, JSON], data: str, place: int) -> list[Delta]:
+    def _choice(self, choice: dict[str, JSON], exact: ExactChoices, place: int) -> list[Delta]:
         """Choice 0 of a chunk: its delta, its reason, and what else stands in it."""
         facts = self._facts
         delta, name = choice.get("delta"), "delta"
@@ -115,10 +123,11 @@ class ChatDecoder:
             delta, name = choice["message"], "message"
         shown: list[Delta] = []
         if isinstance(delta, dict):
-            shown = self._turn.take(delta, ExactChoice(data, place, name=name), whole=False)
+            shown = self._turn.take(delta, ExactChoice(exact, place, name=name), whole=False)
         else:
-            self._oddities.add("no_delta")
-        if facts.finish is not None and shown:
-            self._oddities.add("after_finish")
-        facts.choice(choice)
+            self._oddities.add("unread_delta" if delta else "no_delta")
+        if any(not isinstance(each, ReasoningDelta) for each in shown):
+            facts.content()
+        if facts.choice(choice):
+            self._reasoned = self._turn.calls
         return shown

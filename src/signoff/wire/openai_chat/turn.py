@@ -42,6 +42,11 @@ class Turn:
         """Whether nothing of a message was seen at all."""
         return self._empty
 
+    @property
+    def calls(self) -> int:
+        """How many calls have begun."""
+        return len(self._calls.all)
+
     def take(self, delta: dict[str, JSON], exact: ExactChoice, *, whole: bool) -> list[Delta]:
         """Take in one delta, or a whole message; return what it adds."""
         shown: list[Delta] = []
@@ -56,6 +61,8 @@ class Turn:
                 shown.extend(self._entries(value, exact, whole=whole))
             elif key == "function_call":
                 self._note("calls")
+                if value and not isinstance(value, dict):
+                    self._oddities.add("unread_call")
                 shown.extend(self._calls.take_old_form(object_of(value), exact.old_arguments))
             elif key == "role":
                 self._role = self._role or (value if isinstance(value, str) else "")
@@ -63,12 +70,12 @@ class Turn:
                 self._extra.add(key, value)
         return shown
 
-    def parts(self, finish: Finish | None) -> tuple[Part, ...]:
-        """The parts of the turn, given how it finished, which is what closes its calls."""
+    def parts(self, finish: Finish | None, *, reasoned: int | None = None) -> tuple[Part, ...]:
+        """The parts of the turn, given how it finished, which closes all calls, or the first `reasoned`."""
         parts: list[Part] = []
         for name in self._order:
             if name == "calls":
-                parts.extend(part for _, part in self._calls.parts(all_closed=finish in WHOLE))
+                parts.extend(part for _, part in self._calls.parts(all_closed=finish in WHOLE, before=reasoned))
             elif text := self._texts[name].text:
                 parts.extend(self._part(name, text, parts))
         return tuple(parts)
@@ -124,6 +131,8 @@ class Turn:
         shown: list[Delta] = []
         for item in items:
             fields = object_of(item)
+            if not isinstance(item, dict) or (item.get("type") == "text" and not isinstance(item.get("text"), str)):
+                self._oddities.add("unread_content")
             for key, name in (("text", "content"), ("refusal", "refusal")):
                 if isinstance(fields.get(key), str):
                     shown.extend(self._text(name, fields[key]))
@@ -131,6 +140,8 @@ class Turn:
 
     def _entries(self, value: JSON, exact: ExactChoice, *, whole: bool) -> list[Delta]:
         shown: list[Delta] = []
+        if value and not isinstance(value, list):
+            self._oddities.add("unread_call")
         for place, entry in enumerate(list_of(value)):
             if isinstance(entry, dict):
                 self._note("calls")

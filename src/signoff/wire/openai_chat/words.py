@@ -5,7 +5,7 @@ from typing import Final
 from signoff.core.model.ending import Finish
 from signoff.core.model.parts import Api
 from signoff.core.model.response import TokenUsage
-from signoff.wire.json_text import JSON, count_of, dump, object_of
+from signoff.wire.json_text import JSON, count_of, dump, list_of, object_of
 
 API: Final = Api.OPENAI_CHAT
 
@@ -20,6 +20,8 @@ _FINISHES: Final = {
 }
 WHOLE: Final = frozenset({Finish.STOP, Finish.CALLS})
 """The reasons that say that every call is closed; with any other, the last one may have been cut."""
+LOST: Final = frozenset({"unread_choice", "unread_delta", "unread_content", "unread_refusal", "unread_call"})
+"""The oddities that say that a piece of the answer came and could not be read: what is left of it is not whole."""
 _ERROR_KEYS: Final = ("error_type", "error_message")
 
 
@@ -33,6 +35,14 @@ def is_error(value: dict[str, JSON]) -> bool:
     if value.get("error"):
         return True
     return "choices" not in value and (value.get("object") == "error" or any(key in value for key in _ERROR_KEYS))
+
+
+def error_in(choices: JSON) -> dict[str, JSON] | None:
+    """The error that stands inside a choice, where a relay puts it; None when there is none."""
+    for choice in list_of(choices):
+        if error := object_of(choice).get("error"):
+            return {"error": error}
+    return None
 
 
 def usage_of(value: dict[str, JSON]) -> TokenUsage:
