@@ -30,6 +30,11 @@ class Content:
         return all(block.stopped for block in self._blocks)
 
     @property
+    def lost(self) -> bool:
+        """Whether a piece of a text could not be taken."""
+        return any(block.lost for block in self._blocks)
+
+    @property
     def parts(self) -> list[Part]:
         """The blocks as parts."""
         return [block.part() for block in self._blocks]
@@ -68,11 +73,13 @@ class Content:
         """Take in a `content_block_delta`, given also as text; return what it shows."""
         delta = object_of(data.get("delta"))
         kind = text_of(delta.get("type"))
+        index = self._index_of(data)
+        block = self._at(index)
+        if block is not None and block.kind == "tool_use" and not block.takes(kind):
+            block.spoil()  # it may have been a piece of the input
         if kind not in HOMES:
             self._oddities.add("unknown_delta")
             return ()
-        index = self._index_of(data)
-        block = self._at(index)
         opened: tuple[Delta, ...] = ()
         if block is None or not block.takes(kind):
             self._oddities.add("delta_without_start" if block is None else "delta_of_other_kind")

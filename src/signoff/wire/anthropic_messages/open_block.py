@@ -14,12 +14,13 @@ _BEGUN: Final = {"text": "text", "thinking": "thinking"}
 class OpenBlock:
     """A block in progress. Texts of any length are kept in pieces and joined once."""
 
-    __slots__ = ("_broken", "_citations", "_input", "_members", "_oddities", "_pieces", "call", "kind", "stopped")
+    __slots__ = ("_broken", "_citations", "_input", "_members", "_oddities", "_pieces", "call", "kind", "lost", "stopped")
 
     def __init__(self, members: dict[str, str], oddities: set[str], *, started: bool = True) -> None:
         self.kind = kind_of(members)
         self.call = 0  # its place among the calls, if it is one
         self.stopped = False
+        self.lost = False  # whether a piece of its text could not be taken
         self._members = members
         self._oddities = oddities
         self._broken = not started
@@ -49,6 +50,8 @@ class OpenBlock:
             if isinstance(piece, str):
                 return self._add(member, piece)
             self._oddities.add("delta_not_text")
+            self.lost = self.lost or member == "text"
+            self.spoil()
             return ""
         members = members_of(text)
         if kind == "citations_delta":
@@ -56,6 +59,10 @@ class OpenBlock:
         else:  # a signature or a compaction: what comes replaces what was there
             self._members.update((name, value) for name, value in members.items() if name != "type")
         return ""
+
+    def spoil(self) -> None:
+        """Note that something of the block could not be taken: a call is not whole then, whatever follows."""
+        self._broken = True
 
     def _add(self, member: str, piece: str) -> str:
         if member == "input":
@@ -101,15 +108,16 @@ class OpenBlock:
     def _input_text(self) -> str:
         """The exact join of the pieces, or else the input that the start names, if it names any.
 
-        Half a character that stays alone cannot be kept: such a call is not whole.
+        A call with both says nothing for sure, and half a character that stays alone cannot be kept: neither is whole.
         """
         start = self._members.get("input", "")
-        begun = start if load(start) else ""
+        value = load(start)
         raw = "".join(self._input)
         if not raw:
-            return begun
-        if begun:
+            return "" if value is None or value == {} else start
+        if value:
             self._oddities.add("input_twice")
+            self._broken = True
         text = join((raw,))
         if text.count("\ufffd") != raw.count("\ufffd"):
             self._oddities.add("half_character")

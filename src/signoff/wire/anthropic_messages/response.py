@@ -19,6 +19,10 @@ def parse_response(body: bytes, exchange: Exchange) -> ModelResponse:
         return conclude(Gathered(api=API, failure=failure), exchange)
     members = members_of(body.decode())
     oddities = set()
+    if value.get("error"):  # the content beside it is kept, and is no answer
+        oddities.add("error_shape")
+        failure = failure_of(value, exchange, where="stream")
+        del members["error"]
     if value.get("type") != "message":
         oddities.add("type_missing")
     content = value.get("content")
@@ -42,6 +46,7 @@ def parse_response(body: bytes, exchange: Exchange) -> ModelResponse:
         usage=usage_of(members_of(members["usage"])) if isinstance(value.get("usage"), dict) else None,
         response_id=text_of(value.get("id")),
         model=text_of(value.get("model")),
+        failure=failure,
         native=members["content"] if isinstance(content, list) else "",
         envelope=object_text({name: text for name, text in members.items() if name not in PLACED}),
         oddities=frozenset(oddities),

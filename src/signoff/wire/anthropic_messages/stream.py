@@ -13,7 +13,7 @@ from signoff.core.model.response import BodyEnd, Failure, ModelResponse
 from signoff.wire.anthropic_messages.blocks import finish_of, refusal_in, text_in
 from signoff.wire.anthropic_messages.content import Content
 from signoff.wire.anthropic_messages.tokens import merge, usage_of
-from signoff.wire.anthropic_messages.words import API, PLACED
+from signoff.wire.anthropic_messages.words import API, PLACED, severity_of
 from signoff.wire.failures import failure_of, not_the_protocol
 from signoff.wire.json_text import JSON, dump, load, object_of, text_of
 from signoff.wire.slices import elements_of, members_of, object_text
@@ -35,6 +35,8 @@ class Decoder:
         self._usage: dict[str, str] | None = None
         self._has_output = False
         self._reason: str | None = None
+        self._worst: str | None = None
+        self._glued = False
         self._failure: Failure | None = None
         self._recognised = False
         self._stopped = False
@@ -79,7 +81,7 @@ class Decoder:
         if own is None and self._foreign and not self._recognised and body_end is BodyEnd.CLEAN:
             own = not_the_protocol(self._exchange, length=self._foreign)
         parts = self._content.parts
-        finish = finish_of(self._reason, parts)
+        finish = None if self._glued or self._content.lost else finish_of(self._reason, parts)
         head = {**(self._head or {}), **self._changed}
         refusal = refusal_in(load(head.get("stop_details", "null")))
         if self._stopped:
@@ -106,7 +108,7 @@ class Decoder:
     def _kind_of(self, frame: Frame, data: Event) -> str:
         """The type of an event. An error is one in whatever form a server gives it."""
         kind = text_of(data.get("type"))
-        if kind not in self._events and (data.get("error") or frame.event == "error"):
+        if kind != "error" and (data.get("error") or frame.event == "error"):
             self._oddities.add("error_shape")
             return "error"
         if not kind:
@@ -131,10 +133,12 @@ class Decoder:
         return ()
 
     def _message_start(self, data: Event, text: str) -> tuple[Delta, ...]:
+        head = members_of(members_of(text).get("message", ""))
         if self._head is not None:
             self._oddities.add("second_message_start")
+            self._glued = self._glued or text_in(head, "id") != text_in(self._head, "id")
             return ()
-        self._head = members_of(members_of(text).get("message", ""))
+        self._head = head
         self._model = self._model or text_in(self._head, "model")
         message = object_of(data.get("message"))
         self._count(message.get("usage"), self._head.get("usage", ""))
@@ -168,14 +172,16 @@ class Decoder:
         return (RefusalDelta(refusal.text),) if refusal and refusal.text else ()
 
     def _take_reason(self, value: JSON) -> None:
-        """Take the reason; the last one counts, also when it takes an earlier one back."""
+        """Take the reason; the worst one counts, and null takes back all that came before it."""
         if value is not None and not isinstance(value, str):
             self._oddities.add("reason_not_text")
             value = dump(value)
         reason = text_of(value) or None
         if self._reason not in {None, reason}:
             self._oddities.add("reason_changed")
-        self._reason = reason
+        if reason is not None and severity_of(reason) >= severity_of(self._worst):
+            self._worst = reason
+        self._reason = reason and self._worst
 
     def _message_stop(self, _data: Event, _text: str) -> tuple[Delta, ...]:
         self._stopped = True

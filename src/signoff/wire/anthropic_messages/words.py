@@ -1,4 +1,4 @@
-"""The words of the protocol: stop reasons, kinds of blocks and deltas, types of errors. Tables and nothing else."""
+"""The words of the protocol: stop reasons, kinds of blocks and deltas, types of errors. Tables and their look-ups, nothing else."""
 
 from typing import Final
 
@@ -21,6 +21,15 @@ FINISHES: Final = {
     "compaction": Finish.PAUSE,
     "refusal": Finish.REFUSAL,
 }
+_FROM_BEST: Final = (
+    Finish.STOP,
+    Finish.CALLS,
+    Finish.PAUSE,
+    Finish.LIMIT,
+    Finish.CONTEXT_FULL,
+    Finish.UNKNOWN,
+    Finish.REFUSAL,
+)
 REASONS: Final = {
     End.NORMAL: "end_turn",
     End.TOOL_CALLS: "tool_use",
@@ -71,3 +80,8 @@ ERRORS: Final = {
 }
 """The type of the error for each kind; for all others it is `api_error`."""
 ERROR_TYPES: Final = frozenset({*ERRORS.values(), "api_error", "conflict_error", "request_too_large"})
+
+
+def severity_of(reason: str | None) -> int:
+    """How bad a stop reason is: of several in one response the worst counts. Below all of them where there is none."""
+    return -1 if reason is None else _FROM_BEST.index(FINISHES.get(reason, Finish.UNKNOWN))

@@ -20,6 +20,14 @@ _FINISHES: Final = {
     **dict.fromkeys(_FILTERS.split(), Finish.FILTER),
     **dict.fromkeys(_BAD_CALLS.split(), Finish.MALFORMED_CALL),
 }
+_FROM_BEST: Final = (
+    Finish.STOP,
+    Finish.CONTINUATION,
+    Finish.LIMIT,
+    Finish.UNKNOWN,
+    Finish.MALFORMED_CALL,
+    Finish.FILTER,
+)
 _WORDS: Final = {
     End.NORMAL: "STOP",
     End.TOOL_CALLS: "STOP",
@@ -35,6 +43,11 @@ _PROMPT: Final = "prompt/"
 def finish_of(word: str) -> Finish:
     """What a finish reason says."""
     return _FINISHES.get(word, Finish.UNKNOWN)
+
+
+def severity_of(finish: Finish) -> int:
+    """How bad an end is: of several reasons in one response the worst counts."""
+    return _FROM_BEST.index(finish)
 
 
 def blocked_prompt(reason: str) -> str:

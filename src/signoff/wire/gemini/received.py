@@ -81,7 +81,7 @@ def _messages(content: Node) -> Iterator[Message]:
     if role == "model":
         yield _answer(content.text, parts)
         return
-    if role not in {"user", "function", "tool", None}:
+    if not (role is None or (isinstance(role, str) and role in {"user", "function", "tool"})):
         raise Unreadable
     for is_result, group in groupby(parts, key=lambda part: isinstance(part.value, dict) and _RESULT in part.value):
         if is_result:

@@ -12,7 +12,7 @@ from signoff.core.model.response import BodyEnd, Failure, ModelResponse, TokenUs
 from signoff.wire.failures import failure_of, not_the_protocol
 from signoff.wire.gemini.content import Content
 from signoff.wire.gemini.exact import At, Source, Step, Unreadable
-from signoff.wire.gemini.reasons import blocked_prompt, finish_of
+from signoff.wire.gemini.reasons import blocked_prompt, finish_of, severity_of
 from signoff.wire.gemini.tokens import usage_of
 from signoff.wire.json_text import JSON, dump, load, text_of
 from signoff.wire.slices import array_text, object_text
@@ -33,6 +33,7 @@ class Turn:
         self._exchange = exchange
         self._content = Content()
         self._finish: Finish | None = None
+        self._worst: Finish | None = None
         self._raw_reason: str | None = None
         self._block: str | None = None
         self._usage: tuple[dict[str, JSON], At] | None = None
@@ -139,12 +140,19 @@ class Turn:
         if reason is not None:
             if self._finish is not None:
                 self.oddities.add("reason_repeated")
-            self._raw_reason = _word(reason)
-            self._finish = finish_of(self._raw_reason) if isinstance(reason, str) else Finish.UNKNOWN
+            self._take_reason(reason)
         elif says and self._finish is not None:
             # the last chunk with content is the one whose reason counts, and it has none
             self.oddities.add("content_after_reason")
             self._finish = None
+
+    def _take_reason(self, reason: JSON) -> None:
+        """Take in a reason. Of several the worst counts, also where content between them took one back."""
+        word = _word(reason)
+        finish = finish_of(word) if isinstance(reason, str) else Finish.UNKNOWN
+        if self._worst is None or severity_of(finish) >= severity_of(self._worst):
+            self._worst, self._raw_reason = finish, word
+        self._finish = self._worst
 
     def _take_content(self, content: dict[str, JSON], at: At) -> bool:
         """Take in the content of a chunk; return whether it says anything."""

@@ -121,12 +121,17 @@ def _user(message: UserMessage) -> bytes:
     parts = message.parts
     own = message.api is API
     first = parts[0] if len(parts) == 1 else None
-    if isinstance(first, OpaquePart) and first.kind == WHOLE_MESSAGE and own:
+    if isinstance(first, OpaquePart) and first.kind == WHOLE_MESSAGE and own and _is_users(first.native):
         return pasted(first.native, dict).encode()
     if isinstance(first, TextPart):
         return write({"role": "user", "content": first.text})
     content = [_content(part, own=own) for part in parts]
     return write({"role": "user", "content": content})
+
+
+def _is_users(native: str) -> bool:
+    """Whether a whole message is the user's own: a part of one that only looks like a message stays a part."""
+    return object_of(load(native)).get("role") in ("user", "function")
 
 
 def _content(part: TextPart | OpaquePart, *, own: bool) -> object:

@@ -128,6 +128,10 @@ def _parts_of_reasoning(value: dict[str, JSON]) -> Iterable[ReasoningPart]:
     return parts or (ReasoningPart(redacted=value.get("encrypted_content") is not None),)
 
 
+def _is_finished(status: JSON) -> bool:
+    return status is None or (isinstance(status, str) and status not in UNFINISHED)
+
+
 def _call_of(item: Item, oddities: set[str]) -> CallPart:
     value, field = item.value, CALLS[item.kind]
     arguments = value.get(field)
@@ -141,5 +145,6 @@ def _call_of(item: Item, oddities: set[str]) -> CallPart:
         name=text_of(value.get("name")),
         arguments=text_of(arguments) if isinstance(arguments, str) else "" if arguments is None else dump(arguments),
         kind=CallKind.FUNCTION if field == "arguments" else CallKind.CUSTOM,
-        closed=item.closed and value.get("status") not in UNFINISHED and is_exact(text_as_sent),
+        # a status of another type says nothing that could be believed
+        closed=item.closed and _is_finished(value.get("status")) and is_exact(text_as_sent),
     )
