@@ -245,9 +245,9 @@ def test_a_response_ends_once() -> None:
 def test_blanks_before_the_first_byte_are_bounded() -> None:
     """White space that keeps a connection alive is not kept, and still ends at the bound of a body."""
     reader = ResponseReader(openai_chat, Exchange(), streamed=True, max_body=100)
-    for _ in range(100):
-        reader.feed(b"\n")
-    assert not reader.finished
-    reader.feed(b" ")
-    assert reader.finished
+    finished = []
+    for blank in [b"\n"] * 100 + [b" "]:
+        reader.feed(blank)
+        finished.append(reader.finished)
+    assert finished == [False] * 100 + [True]
     assert reader.end(BodyEnd.CLEAN).failure == Failure(kind=FailureKind.TOO_LARGE, where="host", status=200)

@@ -25,6 +25,15 @@ from tests.wire.anthropic_messages.streams import (
     whole,
 )
 
+LOST_PIECES: tuple[tuple[object, tuple[str, ...]], ...] = (
+    ({"type": "input_json_delta", "partial_json": None}, ("delta_not_text",)),
+    ({"type": "input_json_delta", "partial_json": {"b": 1}}, ("delta_not_text",)),
+    ({"type": "hum_delta", "partial_json": ',"b":1'}, ("unknown_delta",)),
+    ({"partial_json": ',"b":1'}, ("unknown_delta",)),
+    ([], ("unknown_delta",)),
+    ({"type": "text_delta", "text": ',"b":1'}, ("block_unclosed", "delta_of_other_kind")),
+)
+"""What may have been a piece of an input and cannot be taken, with what is noted."""
 DEVIATIONS = {
     "no names": (LEGAL["call"].replace(b"event: ", b"x: "), ("event_name_missing",), End.TOOL_CALLS),
     "other names": (
@@ -53,9 +62,14 @@ DEVIATIONS = {
         End.NORMAL,
     ),
     "a second start": (
-        start() + text(0, "x") + start(usage=None, id="msg_2") + finish("end_turn") + STOP,
+        start() + text(0, "x") + start(usage=None) + finish("end_turn") + STOP,
         ("second_message_start",),
         End.NORMAL,
+    ),
+    "another message's start": (
+        start() + text(0, "x") + start(usage=None, id="msg_2") + text(0, "y") + finish("end_turn") + STOP,
+        ("index_reused", "second_message_start"),
+        End.TRANSPORT,
     ),
     "no start": (text(0, "x") + finish("end_turn") + STOP, ("block_before_start", "message_start_missing"), End.NORMAL),
     "interleaved blocks": (
@@ -119,8 +133,14 @@ DEVIATIONS = {
     "a piece that is no text": (
         whole(block(0, {"type": "text", "text": "x"}, {"type": "text_delta", "text": 1})),
         ("delta_not_text",),
+        End.TRANSPORT,
+    ),
+    "a thought that is no text": (
+        whole(block(0, {"type": "thinking", "thinking": "x"}, {"type": "thinking_delta", "thinking": 1})),
+        ("delta_not_text",),
         End.NORMAL,
     ),
+    "an input in the start that is no object": (whole(tool(0, input=[]), reason="tool_use"), (), End.MALFORMED_CALL),
     "content in the start": (
         start(content=[{"type": "text", "text": "x"}]) + finish("end_turn") + STOP,
         ("content_in_start",),
@@ -133,6 +153,15 @@ DEVIATIONS = {
         ("half_character",),
         End.MALFORMED_CALL,
     ),
+    **{
+        f"a call with {lost} in it": (
+            whole(tool(0, '{"a":1', stop=False), delta(0, lost), *rest, reason="tool_use"),  # type: ignore[arg-type]
+            oddities,
+            End.MALFORMED_CALL,
+        )
+        for rest in [[delta(0, json_pieces("}")[0]), stopped(0)]]
+        for lost, oddities in LOST_PIECES
+    },
     "no end of the last frame": (LEGAL["text"][:-1], ("unterminated_frame",), End.NORMAL),
 }
 
@@ -163,6 +192,9 @@ def test_nothing_is_lost_by_a_deviation() -> None:
     [
         (frame({"error": {"type": "rate_limit_error", "message": "x"}}), FailureKind.RATE_LIMITED),
         (frame({"type": "api_error", "message": "x"}, name="error"), FailureKind.SERVER_ERROR),
+        (event("message_delta", delta={"stop_reason": "end_turn"}, error={"code": 429}), FailureKind.RATE_LIMITED),
+        (event("message_stop", error={"type": "overloaded_error"}), FailureKind.OVERLOADED),
+        (frame({"type": "message_stop"}, name="error"), FailureKind.SERVER_ERROR),
         (frame(b"upstream failed", name="error"), FailureKind.SERVER_ERROR),
         (b'error: {"type":"overloaded_error","message":"x"}\n\n', FailureKind.OVERLOADED),
     ],

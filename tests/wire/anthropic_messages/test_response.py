@@ -121,6 +121,15 @@ def test_what_is_no_message_is_a_failure(body: bytes, kind: FailureKind) -> None
     assert (response.end, response.failure.kind, response.failure.where) == (End.PROVIDER_ERROR, kind, "stream")
 
 
+def test_an_error_beside_content_is_a_failure() -> None:
+    """Content with an error beside it is kept and is no answer; of the error's text nothing is."""
+    response = read(body_of('[{"type":"text","text":"x"}]', more=',"error":{"type":"overloaded_error"}'))
+    assert response.failure is not None
+    assert (response.end, response.failure.kind) == (End.PROVIDER_ERROR, FailureKind.OVERLOADED)
+    assert (response.text, response.oddities, "error" in response.envelope) == ("x", ("error_shape",), False)
+    assert read(body_of(more=',"error":null')).failure is None
+
+
 @pytest.mark.parametrize(
     ("content", "parts"),
     [

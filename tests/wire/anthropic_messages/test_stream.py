@@ -95,10 +95,10 @@ def test_an_input_in_the_start_counts_when_no_pieces_follow() -> None:
 
 
 def test_pieces_beat_an_input_in_the_start() -> None:
-    """Where both come, the pieces are the input, and it is noted."""
+    """Where both come, the pieces are what is kept; nothing says which was meant, so the call is not whole."""
     response = read(whole(tool(0, '{"b":2}', input={"a": 1}), reason="tool_use"))
     assert [call.arguments for call in response.calls] == ['{"b":2}']
-    assert response.oddities == ("input_twice",)
+    assert (response.oddities, response.end) == (("input_twice",), End.MALFORMED_CALL)
 
 
 @pytest.mark.parametrize("reason", ["max_tokens", "tool_use"])
@@ -232,10 +232,20 @@ def test_the_output_of_a_start_is_a_placeholder(more: bytes) -> None:
     assert orjson.loads(usage.native) == first
 
 
-def test_the_last_reason_counts() -> None:
-    """Of several reasons the last one counts, also when it takes the first one back; silence changes nothing."""
-    changed = read(start() + finish("max_tokens") + finish("end_turn") + STOP)
-    assert (changed.end, changed.oddities) == (End.NORMAL, ("reason_changed",))
+@pytest.mark.parametrize("worse", ["pause_turn", "max_tokens", "refusal", "moon_phase"])
+@pytest.mark.parametrize("better", ["end_turn", "tool_use"])
+def test_the_worst_reason_counts(worse: str, better: str) -> None:
+    """Of several reasons the worst one counts, in whatever order they come, and also behind one taken back."""
+    between: tuple[bytes, ...] = (b"", finish(None))
+    for frames in (*(finish(worse) + each + finish(better) for each in between), finish(better) + finish(worse)):
+        changed = read(start() + frames + STOP)
+        assert (changed.end, changed.raw_reason) == (WITHOUT_CALLS[worse], worse)
+        assert changed.oddities == ("reason_changed",)
+
+
+def test_a_reason_is_taken_back_by_null_and_not_by_silence() -> None:
+    """Null takes a reason back, a repeated reason is the same one, and silence changes nothing."""
+    assert read(start() + finish("end_turn") + finish("end_turn") + STOP).oddities == ()
     taken_back = read(start() + finish("end_turn") + finish(None) + STOP)
     assert (taken_back.end, taken_back.raw_reason) == (End.TRANSPORT, None)
     silent = read(start() + finish("end_turn") + event("message_delta", delta={}, usage={"output_tokens": 2}) + STOP)

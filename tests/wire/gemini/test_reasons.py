@@ -98,3 +98,12 @@ def test_a_token_to_continue_with_is_kept() -> None:
     """The token beside CONTINUATION is in the envelope, where a host can find it."""
     response = seen(chunk(TEXT), chunk(finish="CONTINUATION", continuationToken="t-1"))
     assert json.loads(response.envelope) == {"candidates": [{"continuationToken": "t-1"}]}
+
+
+@pytest.mark.parametrize("worse", ["MAX_TOKENS", "SAFETY", "OTHER", "MALFORMED_FUNCTION_CALL", "CONTINUATION"])
+def test_the_worst_of_several_reasons_counts(worse: str) -> None:
+    """A reason for a whole answer never takes the place of a worse one, in whatever order they come."""
+    first, last = chunk(TEXT, finish=worse), chunk(finish="STOP")
+    for response in (seen(first, last), seen(last, first), seen(first, chunk(TEXT), last)):
+        assert (response.end, response.raw_reason) == (ENDS[worse], worse)
+    assert seen(chunk(TEXT, finish="STOP"), last).end is End.NORMAL

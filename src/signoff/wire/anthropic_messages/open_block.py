@@ -14,7 +14,18 @@ _BEGUN: Final = {"text": "text", "thinking": "thinking"}
 class OpenBlock:
     """A block in progress. Texts of any length are kept in pieces and joined once."""
 
-    __slots__ = ("_broken", "_citations", "_input", "_members", "_oddities", "_pieces", "call", "kind", "lost", "stopped")
+    __slots__ = (
+        "_broken",
+        "_citations",
+        "_input",
+        "_members",
+        "_oddities",
+        "_pieces",
+        "call",
+        "kind",
+        "lost",
+        "stopped",
+    )
 
     def __init__(self, members: dict[str, str], oddities: set[str], *, started: bool = True) -> None:
         self.kind = kind_of(members)

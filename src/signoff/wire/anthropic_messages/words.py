@@ -1,4 +1,4 @@
-"""The words of the protocol: stop reasons, kinds of blocks and deltas, types of errors. Tables and their look-ups, nothing else."""
+"""The words of the protocol: stop reasons, kinds of blocks and deltas, types of errors. Tables, and a look into one."""
 
 from typing import Final
 
