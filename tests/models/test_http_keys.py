@@ -8,6 +8,7 @@ from pathlib import Path
 import anyio
 import pytest
 
+import signoff
 from signoff.errors import ConfigError
 from signoff.models import Timeouts, open_model
 from signoff.models.http import HttpModel
@@ -16,6 +17,7 @@ from signoff.testing import BEFORE_HEAD, Fault, Play, ScriptedServer, reply
 from tests.models.asking import run
 
 SECRET = "sk-secret-0123456789"
+PACKAGE = str(Path(signoff.__file__).parent)
 STALL = Play(body=b"", fault=Fault.STALL, cut_after=BEFORE_HEAD)
 
 
@@ -108,7 +110,7 @@ def test_a_key_cannot_add_a_header(key: str) -> None:
             with pytest.raises(ConfigError) as caught:
                 await model.respond("Hi.")
             assert server.requests == []
-            assert SECRET not in _told(caught.value, of="signoff")
+            assert SECRET not in _told(caught.value, of=PACKAGE)
 
     run(ask)
 
