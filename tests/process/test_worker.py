@@ -128,4 +128,4 @@ def test_no_thread_is_left() -> None:
             await run_in_thread(command("true"), timeout=PATIENCE, stop=Stop(), pipe="must_close")
 
     anyio.run(main)
-    assert wait_until(lambda: threading.active_count() == before)
+    assert wait_until(lambda: threading.active_count() <= before)  # one of another test may end meanwhile
