@@ -23,6 +23,7 @@ from signoff.models.faults import FAULTS, GIVEN_UP, failure_by
 from signoff.models.headers import exchange_of
 from signoff.models.inflating import PIECE, Inflating
 from signoff.models.line import Reply
+from signoff.models.one_reader import OneReader, recorded
 from signoff.models.pieces import steps
 from signoff.wire.reader import ResponseReader
 
@@ -51,8 +52,7 @@ class HttpStream:
     def __init__(self, prepare: Callable[[], Awaitable[Call]]) -> None:
         self._prepare = prepare
         self._call: Call | None = None
-        self._entered = False
-        self._reading = False
+        self._one_reader = OneReader()
         self._reader: ResponseReader | None = None
         self._reply: Reply | None = None
         self._inflating = Inflating("")
@@ -61,9 +61,7 @@ class HttpStream:
         self._response: ModelResponse | None = None
 
     async def __aenter__(self) -> Self:
-        if self._entered:
-            raise ProtocolViolation("a stream was entered a second time; nothing was sent; ask the model for another")
-        self._entered = True
+        self._one_reader.enter()
         call = await self._prepare()
         self._call = call
         self._reader = call.reading(Exchange(max_output_tokens=call.max_output_tokens))
@@ -85,16 +83,11 @@ class HttpStream:
 
     async def __anext__(self) -> Delta:
         """Give the next delta; ends with the response, however that ended."""
-        if self._reading:
-            raise ProtocolViolation("a stream is read by two tasks at once; nothing more was sent; read it in one")
-        self._reading = True
-        try:
+        with self._one_reader:
             while not self._deltas:
                 if self._response is not None:
                     raise StopAsyncIteration
                 await self._advance()
-        finally:
-            self._reading = False
         return self._deltas.popleft()
 
     def let_go(self) -> None:
@@ -105,12 +98,7 @@ class HttpStream:
     @property
     def response(self) -> ModelResponse:
         """The record, once the iteration has ended or the context was left."""
-        if self._response is None:
-            raise ProtocolViolation(
-                "the response of a stream was asked for while it was in progress; nothing was returned; read it after "
-                "the iteration or behind the context"
-            )
-        return self._response
+        return recorded(self._response)
 
     async def _advance(self) -> None:
         """Take one step: send the request, or read a piece of the body."""

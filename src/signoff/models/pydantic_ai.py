@@ -30,6 +30,7 @@ from signoff.core.model.request import ModelRequest
 from signoff.core.model.response import Failure, FailureKind, ModelResponse
 from signoff.errors import ConfigError, PolicyError, ProtocolViolation
 from signoff.models.names import Adapted
+from signoff.models.one_reader import OneReader, recorded
 from signoff.models.prompts import request_of
 from signoff.models.pydantic_ai_course import Course, Watch
 from signoff.models.pydantic_ai_facts import Seen, deltas_of, gathered
@@ -185,13 +186,10 @@ class PydanticAIStream:
         self._places: dict[int, int] = {}
         self._deltas: deque[Delta] = deque()
         self._response: ModelResponse | None = None
-        self._used = False
-        self._reading = False
+        self._one_reader = OneReader()
 
     async def __aenter__(self) -> Self:
-        if self._used:
-            raise ProtocolViolation("a stream was entered a second time; nothing was sent; ask the model for a new one")
-        self._used = True
+        self._one_reader.enter()
         self._call = await self._prepare()
         return self
 
@@ -206,27 +204,17 @@ class PydanticAIStream:
 
     async def __anext__(self) -> Delta:
         """Give the next delta; ends with the response, however that ended."""
-        if self._reading:
-            raise ProtocolViolation("a stream was read by two at once; the second got nothing; read it in one task")
-        self._reading = True
-        try:
+        with self._one_reader:
             while not self._deltas:
                 if self._response is not None:
                     raise StopAsyncIteration
                 await self._advance()
-        finally:
-            self._reading = False
         return self._deltas.popleft()
 
     @property
     def response(self) -> ModelResponse:
         """The record, once the iteration has ended or the context was left."""
-        if self._response is None:
-            raise ProtocolViolation(
-                "the response of a stream was asked for while it was in progress; nothing was returned; read it after "
-                "the iteration or behind the context"
-            )
-        return self._response
+        return recorded(self._response)
 
     async def _advance(self) -> None:
         """Take one step: send the request, or read one event."""

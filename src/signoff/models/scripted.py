@@ -20,6 +20,7 @@ from signoff.core.model.parts import Api, CallPart, OpaquePart, Part, ReasoningP
 from signoff.core.model.request import ModelRequest
 from signoff.core.model.response import BodyEnd, Failure, FailureKind, ModelResponse
 from signoff.errors import PolicyError, ProtocolViolation
+from signoff.models.one_reader import OneReader, recorded
 from signoff.models.pieces import Step, steps
 from signoff.models.prompts import request_of
 
@@ -112,8 +113,7 @@ class ScriptedStream:
     def __init__(self, begin: Callable[[], Callable[[], Awaitable[ModelResponse]]], piece: int) -> None:
         self._begin = begin
         self._piece = piece
-        self._entered = False
-        self._stepping = False
+        self._one_reader = OneReader()
         self._play: Callable[[], Awaitable[ModelResponse]] | None = None
         self._whole: ModelResponse | None = None
         self._steps: Iterator[Step] = iter(())
@@ -121,9 +121,7 @@ class ScriptedStream:
         self._response: ModelResponse | None = None
 
     async def __aenter__(self) -> Self:
-        if self._entered:
-            raise ProtocolViolation("a stream was entered again; nothing was played; ask the model for another")
-        self._entered = True
+        self._one_reader.enter()
         self._play = self._begin()
         return self
 
@@ -137,18 +135,14 @@ class ScriptedStream:
 
     async def __anext__(self) -> Delta:
         """Give the next piece of the response. Its act is played once, whoever iterates."""
-        if self._stepping:
-            raise ProtocolViolation("a stream was read by two at once; the second got nothing; read it in one task")
-        self._stepping = True
-        try:
-            await anyio.lowlevel.checkpoint()
-            if self._whole is None and self._response is None:
-                await self._started()
-        except BaseException:
-            self._break_off()
-            raise
-        finally:
-            self._stepping = False
+        with self._one_reader:
+            try:
+                await anyio.lowlevel.checkpoint()
+                if self._whole is None and self._response is None:
+                    await self._started()
+            except BaseException:  # a script may raise anything, and a cancelled reader has its record too
+                self._break_off()
+                raise
         step = next(self._steps, None) if self._response is None else None
         if step is None:
             self._response = self._response or self._whole
@@ -159,12 +153,7 @@ class ScriptedStream:
     @property
     def response(self) -> ModelResponse:
         """The record, once the iteration has ended or the context was left."""
-        if self._response is None:
-            raise ProtocolViolation(
-                "the response of a stream was asked for while it was in progress; nothing was returned; read it after "
-                "the iteration or behind the context"
-            )
-        return self._response
+        return recorded(self._response)
 
     async def _started(self) -> None:
         if self._play is None:

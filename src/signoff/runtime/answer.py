@@ -174,7 +174,7 @@ class _Asking:
         except anyio.get_cancelled_exc_class():
             self._note_cancelled(reading)
             raise
-        except BaseException:
+        except BaseException:  # whatever it is, a call that was sent is charged
             self._charge(None, sent=reading.sent)
             raise
         return self._settled(reading, stopped_by)
